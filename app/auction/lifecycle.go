@@ -1,0 +1,168 @@
+package auction
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"martelo/app/money"
+)
+
+const (
+	// TitleLengthMax and DescriptionLengthMax are in characters: a title fits a list on a phone, a description a few pages.
+	TitleLengthMax       = 200
+	DescriptionLengthMax = 10_000
+	// SoftCloseMax bounds window and extension: longer than a day is no soft close.
+	SoftCloseMax = 24 * time.Hour
+	// horizonMax bounds how far ahead an auction may end; beyond it lies a mistyped year.
+	horizonMax = 5 * 366 * 24 * time.Hour
+)
+
+// DefaultSoftClose is what an auction has unless its seller says otherwise: the house's two minutes.
+var DefaultSoftClose = SoftClose{Window: 2 * time.Minute, Extend: 2 * time.Minute}
+
+// Draft is an auction a seller wants to open.
+type Draft struct {
+	SellerID     int64
+	Title        string
+	Description  string
+	Currency     money.Currency
+	StartPrice   money.Amount
+	MinIncrement money.Amount
+	StartAt      time.Time // zero or past: now
+	EndAt        time.Time
+	SoftClose    SoftClose
+	Lane         Lane
+	Key          uuid.UUID // makes sending the same draft twice open one auction; zero: not asked for
+}
+
+// Open checks a draft at the moment now and returns the auction it becomes, without an id. It returns FieldErrors naming every
+// field that is wrong.
+func (d Draft) Open(now time.Time) (State, error) {
+	d.Title = strings.TrimSpace(d.Title)
+	startAt := d.StartAt
+	if startAt.Before(now) {
+		startAt = now
+	}
+	if wrong := d.wrong(startAt, now); len(wrong) > 0 {
+		return State{}, wrong
+	}
+	s := State{
+		SellerID: d.SellerID, Currency: d.Currency, StartPrice: d.StartPrice, MinIncrement: d.MinIncrement, CurrentPrice: d.StartPrice,
+		Status: Open, Lane: d.Lane, SoftClose: d.SoftClose, StartAt: startAt, EndAt: d.EndAt, OriginalEndAt: d.EndAt, Version: 1,
+	}
+	if startAt.After(now) {
+		s.Status = Scheduled
+	}
+	return s, nil
+}
+
+func (d Draft) wrong(startAt, now time.Time) FieldErrors {
+	var wrong FieldErrors
+	refuse := func(field, reason string) { wrong = append(wrong, &FieldError{Field: field, Reason: reason}) }
+	switch n := utf8.RuneCountInString(d.Title); {
+	case n == 0:
+		refuse("title", "Give the lot a title.")
+	case n > TitleLengthMax:
+		refuse("title", "A title has at most 200 characters.")
+	case !printable(d.Title, false):
+		refuse("title", "A title is one line of plain text.")
+	}
+	if utf8.RuneCountInString(d.Description) > DescriptionLengthMax {
+		refuse("description", "A description has at most 10,000 characters.")
+	} else if !printable(d.Description, true) {
+		refuse("description", "A description is plain text.")
+	}
+	if d.StartPrice.Minor() < 0 {
+		refuse("startPrice", "The start price is 0 or more.")
+	}
+	if !d.MinIncrement.IsPositive() {
+		refuse("minIncrement", "The increment is more than 0.")
+	}
+	switch {
+	case !d.EndAt.After(now):
+		refuse("endTime", "The end lies in the future.")
+	case !d.EndAt.After(startAt):
+		refuse("endTime", "The end lies after the start.")
+	case d.EndAt.Sub(now) > horizonMax:
+		refuse("endTime", "The end lies within the next five years.")
+	}
+	if !d.SoftClose.valid() {
+		refuse("softClose", "The soft close takes whole seconds from 0 to 86400 (a day).")
+	}
+	switch d.Lane {
+	case Standard:
+	case Hot:
+		refuse("lane", "The hot lane is not offered by this house yet; the standard lane takes any rate of bids.")
+	default:
+		refuse("lane", "The lane is standard or hot.")
+	}
+	return wrong
+}
+
+func (c SoftClose) valid() bool {
+	for _, d := range []time.Duration{c.Window, c.Extend} {
+		if d < 0 || d > SoftCloseMax || d%time.Second != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// printable refuses what no reader can see or the database cannot hold: broken UTF-8 and control characters, among them the marks
+// that turn the direction of the text around them.
+func printable(text string, lines bool) bool {
+	if !utf8.ValidString(text) {
+		return false
+	}
+	for _, r := range text {
+		if lines && (r == '\n' || r == '\r' || r == '\t') {
+			continue
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return false
+		}
+	}
+	return true
+}
+
+// Actor is somebody who asks for something that not everybody may do.
+type Actor struct {
+	UserID int64
+	Admin  bool
+}
+
+// Cancel ends an auction without a winner: its seller may until the first bid, an admin until the end. It returns ErrForbidden,
+// ErrHasBids, ErrCancelled, or *ClosedError once the end has passed, also while nobody has fixed the winner yet: whoever led then has won.
+func (s State) Cancel(by Actor, now time.Time) (State, error) {
+	switch {
+	case !by.Admin && by.UserID != s.SellerID:
+		return s, ErrForbidden
+	case s.Status == Cancelled:
+		return s, ErrCancelled
+	case s.Status == Closed || !now.Before(s.EndAt):
+		return s, &ClosedError{EndAt: s.EndAt}
+	case !by.Admin && s.BidCount > 0:
+		return s, ErrHasBids
+	}
+	s.Status, s.ClosedAt = Cancelled, now
+	s.Version++
+	return s, nil
+}
+
+// Due tells whether the auction's end has come and it waits to be closed.
+func (s State) Due(now time.Time) bool { return s.Status == Open && !now.Before(s.EndAt) }
+
+// Close fixes the result of an auction that is due: from now on it never changes. The closing of many at once states the same in
+// SQL (AuctionCloseDue), and a test holds the two together.
+func (s State) Close(now time.Time) (State, bool) {
+	if !s.Due(now) {
+		return s, false
+	}
+	s.Status, s.ClosedAt = Closed, now
+	s.Version++
+	return s, true
+}

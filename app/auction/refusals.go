@@ -1,0 +1,72 @@
+package auction
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"martelo/app/money"
+)
+
+// Refusals that need no figures.
+var (
+	ErrNotFound   = errors.New("auction: no such auction")
+	ErrForbidden  = errors.New("auction: not yours to do")
+	ErrOwnAuction = errors.New("auction: a seller does not bid on an own auction")
+	ErrCancelled  = errors.New("auction: cancelled")
+	ErrHasBids    = errors.New("auction: has bids, so its seller can no longer cancel it")
+	ErrKeyReused  = errors.New("auction: idempotency key used before with another bidder or amount")
+)
+
+// ErrUnavailable says that the deciding store cannot be reached, or went away before it answered: what was asked may or may not
+// have been done, and sending the same key again tells.
+var ErrUnavailable = errors.New("auction: the deciding store cannot be reached")
+
+// TooLowError refuses a bid below the minimum, with the figures the bidder needs for the next try.
+type TooLowError struct {
+	CurrentPrice money.Amount
+	MinimumBid   money.Amount
+	EndAt        time.Time
+}
+
+func (e *TooLowError) Error() string {
+	return fmt.Sprintf("auction: bid below the minimum of %s", e.MinimumBid)
+}
+
+// ClosedError refuses what comes at or after the end.
+type ClosedError struct{ EndAt time.Time }
+
+func (e *ClosedError) Error() string { return "auction: closed" }
+
+// NotStartedError refuses a bid before the start.
+type NotStartedError struct{ StartAt time.Time }
+
+func (e *NotStartedError) Error() string { return "auction: not started" }
+
+// FieldError refuses one field of an input. Field is the contract's JSON name; Reason is a sentence for the person who typed it.
+type FieldError struct{ Field, Reason string }
+
+func (e *FieldError) Error() string { return "auction: " + e.Field + ": " + e.Reason }
+
+// FieldErrors are all the fields that an input has wrong, in the order of the form.
+type FieldErrors []*FieldError
+
+func (e FieldErrors) Error() string { return e[0].Error() }
+
+// AmountReason says in a sentence what is wrong with an amount that package money refused.
+func AmountReason(err error, c money.Currency) string { return amountReason(err, c) }
+
+func amountReason(err error, c money.Currency) string {
+	switch {
+	case errors.Is(err, money.ErrTooLarge):
+		return "An amount has at most 12 digits before the point."
+	case errors.Is(err, money.ErrTooPrecise) && c.Code() == "":
+		return "An amount has at most as many decimals as its currency."
+	case errors.Is(err, money.ErrTooPrecise) && c.Digits() == 0:
+		return "An amount in " + c.Code() + " has no decimals."
+	case errors.Is(err, money.ErrTooPrecise):
+		return fmt.Sprintf("An amount in %s has at most %d decimals.", c.Code(), c.Digits())
+	default:
+		return "Write the amount in plain digits with a point before the decimals, such as 1250.00."
+	}
+}
