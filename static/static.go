@@ -1,0 +1,127 @@
+// Package static holds what a browser loads beside the pages: one stylesheet, one script of our own, the icon,
+// and the vendored htmx. Everything is compiled into the program and served under names that carry a hash of the
+// content, so a browser may keep a file for ever and a new release is seen at once.
+package static
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Prefix is the folder, in URLs, that Handler serves.
+const Prefix = "/static/"
+
+// hashDigits is how much of the SHA-256 goes into a name, in hex digits. Forty bits tell the few files of a few
+// releases apart; nothing is protected by the hash.
+const hashDigits = 10
+
+//go:embed css/*.css app.js favicon.svg vendor/*.js
+var sources embed.FS
+
+// sheets are the parts of app.css in the order they are joined. The order inside the cascade does not come from
+// here but from the @layer line that opens layers.css.
+var sheets = []string{
+	"layers", "tokens", "base", "frame", "button", "field", "notice", "lot", "countdown", "panel", "desk", "history",
+	"list", "create", "account", "error", "utilities",
+}
+
+// files are the single files: name under Prefix to name in sources.
+var files = map[string]string{
+	"app.js":              "app.js",
+	"favicon.svg":         "favicon.svg",
+	"htmx.min.js":         "vendor/htmx.min.js",
+	"htmx-ext-sse.min.js": "vendor/htmx-ext-sse.min.js",
+}
+
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+type asset struct {
+	contentType string
+	content     []byte
+}
+
+type catalogue struct {
+	hashed map[string]string // "app.css" to "app.0123456789.css"
+	assets map[string]asset  // by hashed name
+}
+
+// load reads the embedded files once. A missing one is a fault of the build, found by every test that renders a page.
+var load = sync.OnceValue(func() catalogue {
+	all := catalogue{hashed: map[string]string{}, assets: map[string]asset{}}
+	all.add("app.css", joinSheets())
+	for name, source := range files {
+		all.add(name, read(source))
+	}
+	return all
+})
+
+func (c catalogue) add(name string, content []byte) {
+	extension := path.Ext(name)
+	sum := sha256.Sum256(content)
+	hashed := strings.TrimSuffix(name, extension) + "." + hex.EncodeToString(sum[:])[:hashDigits] + extension
+	c.hashed[name] = hashed
+	c.assets[hashed] = asset{contentType: contentTypes[extension], content: content}
+}
+
+func joinSheets() []byte {
+	var joined bytes.Buffer
+	for _, sheet := range sheets {
+		joined.Write(read("css/" + sheet + ".css"))
+	}
+	return joined.Bytes()
+}
+
+func read(name string) []byte {
+	content, err := sources.ReadFile(name)
+	if err != nil {
+		panic("static: " + err.Error())
+	}
+	return content
+}
+
+// Path gives the URL path under which the current content of a file is served: Path("app.css") is
+// "/static/app.0123456789.css". It panics for a name that does not exist, which is a programmer's mistake.
+func Path(name string) string {
+	hashed, ok := load().hashed[name]
+	if !ok {
+		panic(fmt.Sprintf("static: no file %q", name))
+	}
+	return Prefix + hashed
+}
+
+// Handler serves GET and HEAD for the paths that Path gives and answers 404 to all others, also to names whose hash
+// belongs to another release: a wrong file would be kept for ever. It does not compress; what stands around it may.
+func Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found, ok := load().assets[strings.TrimPrefix(r.URL.Path, Prefix)]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+			return
+		}
+		header := w.Header()
+		header.Set("Content-Type", found.contentType)
+		header.Set("Content-Length", strconv.Itoa(len(found.content)))
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		header.Set("X-Content-Type-Options", "nosniff")
+		if r.Method == http.MethodGet {
+			w.Write(found.content) // an error here means the browser went away
+		}
+	})
+}

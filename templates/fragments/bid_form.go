@@ -1,0 +1,61 @@
+package fragments
+
+import (
+	"martelo/app/auction"
+	"martelo/templates/components"
+)
+
+// Bidding says what the person in front of the page may do with a lot.
+type Bidding int
+
+const (
+	// BiddingSignIn is for visitors: they must sign in first.
+	BiddingSignIn Bidding = iota
+	// BiddingOwn is for the lot's seller, who may not bid on it.
+	BiddingOwn
+	// BiddingAllowed is for everybody else.
+	BiddingAllowed
+)
+
+// BidFormView is one person's place at the lot: the form, or why there is none, and the answer to the last bid. It is
+// personal: it is drawn in the page and as the answer to a POST, never streamed.
+type BidFormView struct {
+	Lot     LotView
+	Bidding Bidding
+	// SignInURL leads visitors to the sign-in page and back.
+	SignInURL string
+	// Key is a fresh UUID for the next bid. After an answer that leaves the outcome open (503, 429) it must be the key
+	// that was sent, so that trying again cannot bid twice.
+	Key string
+	// Amount is what the field holds. "" prefills the least bid; after a refusal it is what was typed.
+	Amount string
+	// Wrong marks the field itself as mistaken: what was typed is not an amount, or is below the least bid.
+	Wrong bool
+	// Message is the answer to the last bid, nil before there is one.
+	Message *components.Notice
+}
+
+// Names of the form's fields.
+const (
+	FieldAmount = "amount"
+	FieldQuick  = "quick" // a quick step's amount; it counts instead of FieldAmount when present
+	FieldKey    = "key"
+)
+
+func (v BidFormView) amount() string {
+	if v.Amount == "" {
+		return v.Lot.MinimumBid().String()
+	}
+	return v.Amount
+}
+
+// open tells whether the form is to be seen now. While a lot waits for its opening the form is in the page but hidden,
+// and the page's script shows it when the lot opens.
+func (v BidFormView) open() bool { return v.Lot.Status == auction.Open }
+
+func (v BidFormView) inputMode() string {
+	if v.Lot.Currency.Digits() == 0 {
+		return "numeric"
+	}
+	return "decimal"
+}

@@ -1,0 +1,160 @@
+// Package fragments holds the parts of pages that change while somebody looks: the live ones, which are rendered once
+// and streamed to every viewer alike, and the personal ones, which are the answer to one person's own request.
+//
+// The live ones (LivePanel, LiveCard) take views that cannot say who is looking, so nothing personal can slip into a
+// shared frame; "you" is worked out in the page, from the leader's id.
+package fragments
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"martelo/app/auction"
+	"martelo/app/money"
+	"martelo/templates/components"
+)
+
+// LotView is the public state of one auction together with what it takes to write it down.
+type LotView struct {
+	auction.State
+	// Locale (BCP 47) is how amounts of money are written.
+	Locale string
+	// Now is the database's time at which State was right. It feeds the time left as it is first shown; the page's
+	// script then counts by the clock events of the stream.
+	Now time.Time
+}
+
+// BidHistoryView is the latest bids of one auction, newest first.
+type BidHistoryView struct {
+	Lot  LotView
+	Bids []auction.Bid
+	// AllURL leads to the complete list; "" when all bids are shown.
+	AllURL string
+}
+
+// LivePanelView is all that the stream of an auction's own page draws.
+type LivePanelView struct {
+	Lot     LotView
+	History BidHistoryView
+}
+
+// nobody is the viewer of a shared frame: no user has this id, so nothing in it says "you".
+const nobody = 0
+
+func (v LotView) format(a money.Amount) string { return a.Format(v.Locale) }
+
+// attributes are what the page's script reads from every element that shows a lot's state. Minimum and price are exact
+// decimal strings, to be copied and compared but never computed with.
+func (v LotView) attributes() templ.Attributes {
+	attributes := templ.Attributes{
+		"data-lot":          components.Number(v.ID),
+		"data-version":      components.Number(v.Version),
+		"data-status":       string(v.Status),
+		"data-leader":       components.Number(v.LeaderID),
+		"data-starts":       milliseconds(v.StartAt),
+		"data-ends":         milliseconds(v.EndAt),
+		"data-price":        v.CurrentPrice.String(),
+		"data-minimum":      v.MinimumBid().String(),
+		"data-minimum-text": v.format(v.MinimumBid()),
+	}
+	if v.extended() {
+		attributes["data-extended"] = ""
+	}
+	return attributes
+}
+
+func milliseconds(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+// extended tells whether a late bid has moved the end.
+func (v LotView) extended() bool { return v.EndAt.After(v.OriginalEndAt) }
+
+func (v LotView) sold() bool { return v.Result().WinnerID != nobody }
+
+// priceLabel names the figure that is shown large.
+func (v LotView) priceLabel() string {
+	switch {
+	case v.sold():
+		return "Sold for"
+	case v.BidCount > 0:
+		return "Current bid"
+	default:
+		return "Starting price"
+	}
+}
+
+// outcome is the sentence under the price.
+func (v LotView) outcome() string {
+	switch {
+	case v.Status == auction.Cancelled:
+		return "Withdrawn from sale"
+	case v.Status == auction.Closed && !v.sold():
+		return "Not sold: no bids"
+	case v.Status == auction.Scheduled:
+		return "Bidding has not opened yet"
+	case v.BidCount == 0:
+		return "No bids yet"
+	}
+	return ""
+}
+
+// countdown is the moment that the time left runs to: the end, or the opening of a lot that waits for it.
+func (v LotView) countdown() time.Time {
+	if v.Status == auction.Scheduled {
+		return v.StartAt
+	}
+	return v.EndAt
+}
+
+func (v LotView) timeLeft() string {
+	left := v.countdown().Sub(v.Now)
+	if left > 0 {
+		return components.Left(left)
+	}
+	if v.Status == auction.Scheduled {
+		return "opening …"
+	}
+	return "closing …"
+}
+
+func (v LotView) countdownLabel() string {
+	if v.Status == auction.Scheduled {
+		return "Opens in"
+	}
+	return "Time left"
+}
+
+// overAt is when a lot that is over ended.
+func (v LotView) overAt() time.Time {
+	if v.ClosedAt.IsZero() {
+		return v.EndAt
+	}
+	return v.ClosedAt
+}
+
+// quickSteps are how many increments above the least bid the quick buttons offer.
+var quickSteps = []int64{0, 1, 2, 5}
+
+type quickStep struct {
+	id, label string
+	amount    money.Amount
+}
+
+func (v LotView) quickSteps() []quickStep {
+	if v.Status != auction.Open {
+		return nil
+	}
+	steps := make([]quickStep, 0, len(quickSteps))
+	for _, n := range quickSteps {
+		label := "Least bid"
+		if n == 1 {
+			label = "1 step more"
+		} else if n > 1 {
+			label = strconv.FormatInt(n, 10) + " steps more"
+		}
+		id := components.ID("quick", v.ID) + "-" + strconv.FormatInt(n, 10)
+		steps = append(steps, quickStep{id: id, label: label, amount: v.MinimumBid().Add(v.MinIncrement.Times(n))})
+	}
+	return steps
+}

@@ -1,0 +1,73 @@
+package pages
+
+import (
+	"strings"
+
+	"martelo/app/auction"
+	"martelo/templates/components"
+	"martelo/templates/fragments"
+	"martelo/templates/layouts"
+)
+
+// AuctionView is the page of one auction.
+type AuctionView struct {
+	layouts.PageView
+	Lot         fragments.LotView
+	Title       string
+	Description string // plain text; blank lines separate paragraphs
+	SellerName  string
+	// History is the latest bids; its Lot is filled in from Lot when left empty.
+	History fragments.BidHistoryView
+	// Desk is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
+	Desk fragments.BidFormView
+	// BidHere tells whether the viewer has bid on this lot.
+	BidHere bool
+	// MayCancel shows the way to cancel: to an admin until the end, to the seller before the first bid.
+	MayCancel bool
+	// CancelProblem says why an attempt to cancel was refused.
+	CancelProblem string
+}
+
+// LotHeading is the title of an auction's page: PageView.Title for the frame.
+func LotHeading(id int64, title string) string { return title + " · Lot " + components.Number(id) }
+
+func (v AuctionView) history() fragments.BidHistoryView {
+	h := v.History
+	if h.Lot.ID == 0 {
+		h.Lot = v.Lot
+	}
+	return h
+}
+
+func (v AuctionView) desk() fragments.BidFormView {
+	d := v.Desk
+	if d.Lot.ID == 0 {
+		d.Lot = v.Lot
+	}
+	return d
+}
+
+// paragraphs splits the description at blank lines.
+func (v AuctionView) paragraphs() []string {
+	var paragraphs []string
+	text := strings.ReplaceAll(v.Description, "\r\n", "\n")
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if trimmed := strings.TrimSpace(paragraph); trimmed != "" {
+			paragraphs = append(paragraphs, trimmed)
+		}
+	}
+	return paragraphs
+}
+
+// softCloseSentence explains what a late bid does, from the auction's own numbers.
+func softCloseSentence(soft auction.SoftClose) string {
+	if soft.Window <= 0 {
+		return "The end is fixed: a late bid does not move it."
+	}
+	return "A bid in the last " + components.Span(soft.Window) + " moves the end to " + components.Span(soft.Extend) +
+		" after that bid, so nobody wins by being last."
+}
+
+func (v AuctionView) isSeller() bool {
+	return v.ViewerID() != 0 && v.ViewerID() == v.Lot.SellerID
+}
