@@ -16,8 +16,9 @@ import (
 const (
 	// connectWithin bounds opening a connection, so that a PostgreSQL that has vanished is noticed within one request.
 	connectWithin = 3 * time.Second
-	// lockWithin bounds waiting for a row lock: longer than any batch takes, shorter than a caller waits.
-	lockWithin = 4 * time.Second
+	// lockWithin bounds waiting for a row lock: longer than any batch takes, shorter than the desk waits for a batch, so that
+	// PostgreSQL gives up first and no abandoned backend stays in the queue for the lock.
+	lockWithin = 2500 * time.Millisecond
 	// statementWithin bounds one statement, so that a slow plan cannot hold a connection for ever.
 	statementWithin = 8 * time.Second
 	// idleInTransactionWithin frees an auction's row lock when the node that holds it has stopped or vanished.

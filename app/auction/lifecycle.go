@@ -42,7 +42,7 @@ type Draft struct {
 // Open checks a draft at the moment now and returns the auction it becomes, without an id. It returns FieldErrors naming every
 // field that is wrong.
 func (d Draft) Open(now time.Time) (State, error) {
-	d.Title = strings.TrimSpace(d.Title)
+	d.Title = d.CleanTitle()
 	startAt := d.StartAt
 	if startAt.Before(now) {
 		startAt = now
@@ -59,6 +59,9 @@ func (d Draft) Open(now time.Time) (State, error) {
 	}
 	return s, nil
 }
+
+// CleanTitle is the title as it is kept: without space around it.
+func (d Draft) CleanTitle() string { return strings.TrimSpace(d.Title) }
 
 func (d Draft) wrong(startAt, now time.Time) FieldErrors {
 	var wrong FieldErrors

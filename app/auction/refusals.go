@@ -70,3 +70,20 @@ func amountReason(err error, c money.Currency) string {
 		return "Write the amount in plain digits with a point before the decimals, such as 1250.00."
 	}
 }
+
+// IsRefusal tells whether an error is an answer of the rulebook to whoever asked, and not a fault on the way.
+func IsRefusal(err error) bool {
+	for _, refusal := range []error{ErrNotFound, ErrForbidden, ErrOwnAuction, ErrCancelled, ErrHasBids, ErrKeyReused} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	var (
+		tooLow     *TooLowError
+		closed     *ClosedError
+		notStarted *NotStartedError
+		field      *FieldError
+		fields     FieldErrors
+	)
+	return errors.As(err, &tooLow) || errors.As(err, &closed) || errors.As(err, &notStarted) || errors.As(err, &field) || errors.As(err, &fields)
+}

@@ -1,0 +1,117 @@
+// Package selling is where a seller opens an auction and where an auction is cancelled.
+package selling
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"martelo/app/auction"
+	"martelo/app/live"
+	"martelo/db"
+)
+
+// answerWithin bounds opening or cancelling an auction, waiting for its lock included.
+const answerWithin = 6 * time.Second
+
+// Desk opens and cancels auctions.
+type Desk struct {
+	pool     *pgxpool.Pool
+	announce func(live.Update)
+	log      *slog.Logger
+}
+
+// New makes a desk. Announce is called after each commit and must not block.
+func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger) *Desk {
+	return &Desk{pool: pool, announce: announce, log: log}
+}
+
+// Open opens the auction a draft describes and returns its id. A draft sent again with the same key by the same seller returns
+// the auction it opened first. It returns auction.FieldErrors, or an error that wraps auction.ErrUnavailable.
+func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	q := db.New(d.pool)
+	now, err := q.Clock(ctx)
+	if err != nil {
+		return 0, db.Unavailable(err)
+	}
+	s, err := draft.Open(now)
+	if err != nil {
+		return 0, err
+	}
+	arg := insertParams(draft, s)
+	id, err := q.AuctionInsert(ctx, arg)
+	if db.IsNoRows(err) && arg.RequestID != nil {
+		id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: draft.SellerID, RequestID: arg.RequestID})
+	}
+	if err != nil {
+		return 0, db.Unavailable(err)
+	}
+	return id, nil
+}
+
+func insertParams(draft auction.Draft, s auction.State) db.AuctionInsertParams {
+	arg := db.AuctionInsertParams{
+		SellerID: s.SellerID, Currency: s.Currency.Code(), CurrencyDigits: int16(s.Currency.Digits()),
+		StartPrice: s.StartPrice.Minor(), MinIncrement: s.MinIncrement.Minor(),
+		Status: string(s.Status), Lane: string(s.Lane),
+		SoftCloseWindowSeconds: int32(s.SoftClose.Window / time.Second), SoftCloseExtendSeconds: int32(s.SoftClose.Extend / time.Second),
+		StartAt: s.StartAt, EndAt: s.EndAt, Title: draft.CleanTitle(), Description: draft.Description,
+	}
+	if draft.Key != uuid.Nil {
+		arg.RequestID = &draft.Key
+	}
+	return arg
+}
+
+// Cancel ends an auction without a winner. It returns auction.ErrNotFound, the rulebook's refusals, or an error that wraps
+// auction.ErrUnavailable.
+func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	var cancelled auction.State
+	var recent []auction.Bid
+	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		row, err := q.AuctionLock(ctx, id)
+		if db.IsNoRows(err) {
+			return auction.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		now, err := q.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		before := row.State()
+		if cancelled, err = before.Cancel(by, now); err != nil {
+			return err
+		}
+		latest, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: id, RowLimit: live.RecentMax})
+		if err != nil {
+			return err
+		}
+		recent = db.AcceptedMany(latest, before.Currency)
+		_, err = q.AuctionCancel(ctx, db.AuctionCancelParams{ID: id, ClosedAt: &cancelled.ClosedAt, Version: before.Version})
+		return err
+	})
+	if err != nil {
+		return refusalOr(err)
+	}
+	d.announce(live.Update{State: cancelled, Recent: recent})
+	return nil
+}
+
+// refusalOr passes the rulebook's refusals on as they are and reads the rest as PostgreSQL's.
+func refusalOr(err error) error {
+	if auction.IsRefusal(err) {
+		return err
+	}
+	return db.Unavailable(err)
+}
