@@ -29,7 +29,7 @@ var own = sync.OnceValues(func() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server, server.start(true, server.abrupt, server.dir)
+	return server, server.start(true, server.abrupt(), server.dir)
 })
 
 // throwAwayPostgres returns a PostgreSQL, not started yet, with the seed's data in a folder of its own.
@@ -42,8 +42,8 @@ func throwAwayPostgres() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := newPostgres(dir)
-	if err != nil {
+	server := newPostgres(dir)
+	if err := server.prepare(server); err != nil {
 		return nil, err
 	}
 	name, err := seedName()
@@ -52,7 +52,6 @@ func throwAwayPostgres() (*server, error) {
 	}
 	lock := filepath.Join(base, "lock")
 	seed := filepath.Join(base, name)
-	data := filepath.Join(seed, "data")
 	for {
 		copied := false
 		err := withLock(lock, syscall.LOCK_SH, func() error {
@@ -62,7 +61,7 @@ func throwAwayPostgres() (*server, error) {
 				return err
 			}
 			copied = true
-			return command{argv: []string{"cp", "-a", data, filepath.Join(dir, "data")}, dir: dir, account: server.account}.finish()
+			return command{argv: []string{"cp", "-a", filepath.Join(seed, "data"), server.data()}, dir: dir, account: server.account}.finish()
 		})
 		if err != nil || copied {
 			return server, err
@@ -112,14 +111,14 @@ func makeSeed(base, seed string) error {
 		}
 	}
 	unfinished := seed + ".unfinished"
-	server, err := newPostgres(unfinished)
-	if err != nil {
+	server := newPostgres(unfinished)
+	if err := server.prepare(server); err != nil {
 		return err
 	}
 	if err := server.makeCluster(true); err != nil {
 		return err
 	}
-	if err := server.start(true, server.abrupt, unfinished); err != nil {
+	if err := server.start(true, server.abrupt(), unfinished); err != nil {
 		return err
 	}
 	if err := errors.Join(fillSeed(server), server.stop()); err != nil {

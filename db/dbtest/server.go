@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -26,117 +21,45 @@ const (
 	// startTries is how many ports are tried: another program may take a free port before the server does.
 	startTries = 5
 
-	// connectionsMax leaves room for many pools of parallel tests beside each other.
-	connectionsMax = 300
-
 	// logTail is how many bytes of a server's log are shown when it does not start.
 	logTail = 2000
 )
 
+// kind is what PostgreSQL and Redis do differently.
+type kind interface {
+	// name is how people call it.
+	name() string
+	// prepare finds the programs, getting them when they are missing, and makes the server's folder ready for argv.
+	prepare(*server) error
+	// argv is the command that runs the server.
+	argv(*server) []string
+	// ping returns nil once the server answers.
+	ping(context.Context, *server) error
+	// folder asks whatever answers on the server's port where it keeps its data.
+	folder(context.Context, *server) (string, error)
+	// orderly is the signal for a stop that keeps everything, abrupt for one that ends its children too but saves nothing.
+	orderly() syscall.Signal
+	abrupt() syscall.Signal
+}
+
 // server is one private PostgreSQL or Redis: a folder with its data and log, a port, and its process while it runs.
 type server struct {
-	name    string // "PostgreSQL" or "Redis"
-	dir     string
-	port    int
-	account *syscall.Credential
-	argv    func(*server) []string
-	ping    func(context.Context, *server) error
-	orderly syscall.Signal // asks for an orderly stop that keeps everything
-	abrupt  syscall.Signal // ends it and its children at once
+	kind
+	dir      string
+	port     int                 // 0 until it is started for the first time
+	programs string              // the folder of its programs; set by prepare
+	account  *syscall.Credential // whom it runs as; nil is this program's own account; set by prepare
 
 	running *process
 	frozen  []int // the paused processes
 }
 
-// newPostgres returns a PostgreSQL in dir whose data folder, dir/data, is made by makeCluster or copied from one.
-func newPostgres(dir string) (*server, error) {
-	programs, err := postgresPrograms()
-	if err != nil {
-		return nil, err
-	}
-	account, err := serverAccount()
-	if err != nil {
-		return nil, err
-	}
-	if err := giveTo(account, dir); err != nil {
-		return nil, err
-	}
-	return &server{
-		name: "PostgreSQL", dir: dir, account: account,
-		orderly: syscall.SIGINT, abrupt: syscall.SIGQUIT,
-		argv: func(s *server) []string {
-			argv := []string{filepath.Join(programs, "postgres"), "-D", filepath.Join(s.dir, "data")}
-			for _, setting := range []string{
-				"listen_addresses=127.0.0.1",
-				"port=" + strconv.Itoa(s.port),
-				// The path of a socket may have a hundred bytes at most, which a deep checkout exceeds: loopback will do.
-				"unix_socket_directories=",
-				"max_connections=" + strconv.Itoa(connectionsMax),
-				"fsync=on",
-				"synchronous_commit=on",
-				"timezone=UTC",
-				"log_timezone=UTC",
-			} {
-				argv = append(argv, "-c", setting)
-			}
-			return argv
-		},
-		ping: pingPostgres,
-	}, nil
-}
-
-// newRedis returns a Redis in dir that writes every command to disk before it answers.
-func newRedis(dir string) (*server, error) {
-	program, err := redisProgram()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
-		return nil, fmt.Errorf("dbtest: %w", err)
-	}
-	return &server{
-		name: "Redis", dir: dir,
-		orderly: syscall.SIGTERM, abrupt: syscall.SIGKILL,
-		argv: func(s *server) []string {
-			return []string{
-				program, "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1",
-				"--dir", filepath.Join(s.dir, "data"),
-				"--appendonly", "yes", "--appendfsync", "always", "--save", "",
-			}
-		},
-		ping: pingRedis,
-	}, nil
-}
-
-// makeCluster fills dir/data with an empty PostgreSQL cluster. A cluster that is thrown away need not be synced to disk.
-func (s *server) makeCluster(throwAway bool) error {
-	programs, err := postgresPrograms()
-	if err != nil {
-		return err
-	}
-	argv := []string{
-		filepath.Join(programs, "initdb"), "-D", filepath.Join(s.dir, "data"),
-		"--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8",
-	}
-	if throwAway {
-		argv = append(argv, "--no-sync")
-	}
-	return command{argv: argv, dir: s.dir, account: s.account}.finish()
-}
-
-// databaseURL is the address of one of a PostgreSQL server's databases.
-func (s *server) databaseURL(database string) string {
-	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
-}
-
-// redisURL is the address of a Redis server.
-func (s *server) redisURL() string {
-	return fmt.Sprintf("redis://127.0.0.1:%d/0", s.port)
-}
-
 // start starts the server and waits until it answers: on the port that it had, or on a free one when it has none yet.
 // A guarded server ends when this program does; then the folder remove is removed too, unless it is "".
 func (s *server) start(guarded bool, end syscall.Signal, remove string) error {
+	if err := s.prepare(s); err != nil {
+		return err
+	}
 	if s.port != 0 {
 		return s.startOnce(guarded, end, remove)
 	}
@@ -170,7 +93,7 @@ func (s *server) startOnce(guarded bool, end syscall.Signal, remove string) erro
 		if !alive(process.pid) {
 			process.dismiss()
 			s.running = nil
-			return fmt.Errorf("dbtest: %s ended while it started:\n%s", s.name, s.lastWords())
+			return fmt.Errorf("dbtest: %s ended while it started:\n%s", s.name(), s.lastWords())
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), pingWithin)
 		err := s.ping(ctx, s)
@@ -180,7 +103,7 @@ func (s *server) startOnce(guarded bool, end syscall.Signal, remove string) erro
 		}
 		if time.Now().After(deadline) {
 			s.running = nil
-			return errors.Join(fmt.Errorf("dbtest: %s does not answer (%w):\n%s", s.name, err, s.lastWords()), process.kill())
+			return errors.Join(fmt.Errorf("dbtest: %s does not answer (%w):\n%s", s.name(), err, s.lastWords()), process.kill())
 		}
 	}
 }
@@ -194,7 +117,7 @@ func (s *server) stop() error {
 		return err
 	}
 	defer s.forget()
-	return s.running.end(s.orderly, stopWithin)
+	return s.running.end(s.orderly(), stopWithin)
 }
 
 // quit ends a server whose data nobody will need.
@@ -206,7 +129,7 @@ func (s *server) quit() error {
 		return err
 	}
 	defer s.forget()
-	return s.running.end(s.abrupt, stopWithin)
+	return s.running.end(s.abrupt(), stopWithin)
 }
 
 // kill ends the server at once, as a crash would: all its processes, in the middle of whatever they do.
@@ -253,6 +176,7 @@ func (s *server) resume() error {
 }
 
 func (s *server) log() string        { return filepath.Join(s.dir, "log") }
+func (s *server) data() string       { return filepath.Join(s.dir, "data") }
 func (s *server) pausedFile() string { return filepath.Join(s.dir, "paused") }
 
 // lastWords returns the end of the server's log.
@@ -262,38 +186,4 @@ func (s *server) lastWords() string {
 		return err.Error()
 	}
 	return strings.TrimSpace(string(text[max(0, len(text)-logTail):]))
-}
-
-func pingPostgres(ctx context.Context, s *server) error {
-	conn, err := pgx.Connect(ctx, s.databaseURL("postgres"))
-	if err != nil {
-		return err
-	}
-	return conn.Close(ctx)
-}
-
-// pingRedis speaks the two lines itself: a client with its pool would be a lot for one word. A Redis that is still
-// reading its data answers with an error.
-func pingRedis(ctx context.Context, s *server) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(pingWithin)); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
-		return err
-	}
-	const pong = "+PONG\r\n"
-	answer := make([]byte, len(pong))
-	if _, err := io.ReadFull(conn, answer); err != nil {
-		return err
-	}
-	if string(answer) != pong {
-		return fmt.Errorf("dbtest: Redis answered %q", answer)
-	}
-	return nil
 }

@@ -36,10 +36,7 @@ func StartRedis(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := newRedis(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := newRedis(dir)
 	s := begin(t, server)
 	s.url = server.redisURL()
 	return s
@@ -67,9 +64,9 @@ func (s *Server) URL() string { return s.url }
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.server.running != nil {
-		s.t.Fatalf("dbtest: %s is running", s.server.name)
+		s.t.Fatalf("dbtest: %s is running", s.server.name())
 	}
-	s.check(s.server.start(true, s.server.abrupt, s.server.dir))
+	s.check(s.server.start(true, s.server.abrupt(), s.server.dir))
 }
 
 // Stop ends the server in an orderly way: open connections are told, data is saved. It returns when the server is gone.
