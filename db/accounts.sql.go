@@ -7,7 +7,56 @@ package db
 
 import (
 	"context"
+	"time"
 )
+
+const SessionDelete = `-- name: SessionDelete :exec
+DELETE FROM sessions WHERE token = $1
+`
+
+func (q *Queries) SessionDelete(ctx context.Context, token string) error {
+	_, err := q.db.Exec(ctx, SessionDelete, token)
+	return err
+}
+
+const SessionFind = `-- name: SessionFind :one
+SELECT data FROM sessions WHERE token = $1 AND expiry > clock_timestamp()
+`
+
+func (q *Queries) SessionFind(ctx context.Context, token string) ([]byte, error) {
+	row := q.db.QueryRow(ctx, SessionFind, token)
+	var data []byte
+	err := row.Scan(&data)
+	return data, err
+}
+
+const SessionKeep = `-- name: SessionKeep :exec
+INSERT INTO sessions (token, data, expiry) VALUES ($1, $2, $3)
+ON CONFLICT ON CONSTRAINT sessions_pkey DO UPDATE SET data = excluded.data, expiry = excluded.expiry
+`
+
+type SessionKeepParams struct {
+	Token  string
+	Data   []byte
+	Expiry time.Time
+}
+
+func (q *Queries) SessionKeep(ctx context.Context, arg SessionKeepParams) error {
+	_, err := q.db.Exec(ctx, SessionKeep, arg.Token, arg.Data, arg.Expiry)
+	return err
+}
+
+const SessionsDeleteExpired = `-- name: SessionsDeleteExpired :execrows
+DELETE FROM sessions WHERE expiry <= clock_timestamp()
+`
+
+func (q *Queries) SessionsDeleteExpired(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, SessionsDeleteExpired)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
 
 const TokenByHash = `-- name: TokenByHash :one
 SELECT tokens.id, tokens.user_id, tokens.name, tokens.hash, tokens.service, tokens.created_at, users.id, users.email, users.name, users.password_hash, users.role, users.created_at
@@ -40,8 +89,8 @@ func (q *Queries) TokenByHash(ctx context.Context, hash []byte) (TokenByHashRow,
 	return i, err
 }
 
-const TokenDelete = `-- name: TokenDelete :execrows
-DELETE FROM tokens WHERE id = $1 AND user_id = $2
+const TokenDelete = `-- name: TokenDelete :many
+DELETE FROM tokens WHERE id = $1 AND user_id = $2 RETURNING hash
 `
 
 type TokenDeleteParams struct {
@@ -49,12 +98,25 @@ type TokenDeleteParams struct {
 	UserID int64
 }
 
-func (q *Queries) TokenDelete(ctx context.Context, arg TokenDeleteParams) (int64, error) {
-	result, err := q.db.Exec(ctx, TokenDelete, arg.ID, arg.UserID)
+// TokenDelete revokes a user's token and says which it was, so that the node that did it forgets it at once.
+func (q *Queries) TokenDelete(ctx context.Context, arg TokenDeleteParams) ([][]byte, error) {
+	rows, err := q.db.Query(ctx, TokenDelete, arg.ID, arg.UserID)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items [][]byte
+	for rows.Next() {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const TokenInsert = `-- name: TokenInsert :one
@@ -139,6 +201,17 @@ func (q *Queries) UserByEmail(ctx context.Context, email string) (User, error) {
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const UserExists = `-- name: UserExists :one
+SELECT EXISTS (SELECT FROM users WHERE id = $1)
+`
+
+func (q *Queries) UserExists(ctx context.Context, id int64) (bool, error) {
+	row := q.db.QueryRow(ctx, UserExists, id)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const UserGet = `-- name: UserGet :one

@@ -10,27 +10,120 @@ import (
 	"time"
 )
 
+const CatalogByEnd = `-- name: CatalogByEnd :many
+WITH page AS (
+    (SELECT a.id, a.end_at FROM auctions a
+     WHERE $2::boolean AND a.status = 'OPEN' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
+     ORDER BY a.end_at, a.id LIMIT $1)
+    UNION ALL
+    SELECT still.id, still.end_at
+    FROM unnest($5::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.end_at FROM auctions a
+        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
+        ORDER BY a.end_at, a.id LIMIT $1) AS still
+)
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT $1) AS listed
+JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY auctions.end_at, auctions.id
+`
+
+type CatalogByEndParams struct {
+	RowLimit      int32
+	WithOpen      bool
+	AfterEndAt    time.Time
+	AfterID       int64
+	StillStatuses []string
+}
+
+type CatalogByEndRow struct {
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
+}
+
+// CatalogByEnd lists auctions by end, soonest first, from a position on: the open ones if with_open, and those of the other statuses
+// asked for, which bids do not move. Each status has its own stretch of an index, and the page is the first of them all.
+func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]CatalogByEndRow, error) {
+	rows, err := q.db.Query(ctx, CatalogByEnd,
+		arg.RowLimit,
+		arg.WithOpen,
+		arg.AfterEndAt,
+		arg.AfterID,
+		arg.StillStatuses,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CatalogByEndRow
+	for rows.Next() {
+		var i CatalogByEndRow
+		if err := rows.Scan(
+			&i.Auction.ID,
+			&i.Auction.SellerID,
+			&i.Auction.Currency,
+			&i.Auction.CurrencyDigits,
+			&i.Auction.StartPrice,
+			&i.Auction.MinIncrement,
+			&i.Auction.CurrentPrice,
+			&i.Auction.LeaderID,
+			&i.Auction.LeaderPaddle,
+			&i.Auction.BidCount,
+			&i.Auction.BidderCount,
+			&i.Auction.Status,
+			&i.Auction.Lane,
+			&i.Auction.SoftCloseWindowSeconds,
+			&i.Auction.SoftCloseExtendSeconds,
+			&i.Auction.StartAt,
+			&i.Auction.EndAt,
+			&i.Auction.OriginalEndAt,
+			&i.Auction.ClosedAt,
+			&i.Auction.CreatedAt,
+			&i.Auction.Version,
+			&i.Auction.RequestID,
+			&i.Auction.NominalPrice,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
+			&i.Now,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CatalogByNewest = `-- name: CatalogByNewest :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = $1 AND auctions.id < $2
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+WHERE ($1::text IS NULL OR auctions.status = $1::text) AND auctions.id < $2
 ORDER BY auctions.id DESC
 LIMIT $3
 `
 
 type CatalogByNewestParams struct {
-	Status   string
+	Status   *string
 	BeforeID int64
 	RowLimit int32
 }
 
 type CatalogByNewestRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
 }
 
-// CatalogByNewest lists auctions of one status, newest first, from a position on.
+// CatalogByNewest lists auctions, newest first, from a position on: of one status, or all when it is null.
 func (q *Queries) CatalogByNewest(ctx context.Context, arg CatalogByNewestParams) ([]CatalogByNewestRow, error) {
 	rows, err := q.db.Query(ctx, CatalogByNewest, arg.Status, arg.BeforeID, arg.RowLimit)
 	if err != nil {
@@ -64,10 +157,9 @@ func (q *Queries) CatalogByNewest(ctx context.Context, arg CatalogByNewestParams
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -80,27 +172,57 @@ func (q *Queries) CatalogByNewest(ctx context.Context, arg CatalogByNewestParams
 	return items, nil
 }
 
-const CatalogMany = `-- name: CatalogMany :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.id = ANY ($1::bigint[])
+const CatalogByPrice = `-- name: CatalogByPrice :many
+WITH page AS (
+    (SELECT a.id, a.nominal_price FROM auctions a
+     WHERE $2::boolean AND a.status = 'OPEN' AND (a.nominal_price, a.id) > ($3::bigint, $4::bigint)
+     ORDER BY a.nominal_price, a.id LIMIT $1)
+    UNION ALL
+    SELECT still.id, still.nominal_price
+    FROM unnest($5::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.nominal_price FROM auctions a
+        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > ($3::bigint, $4::bigint)
+        ORDER BY a.nominal_price, a.id LIMIT $1) AS still
+)
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT $1) AS listed
+JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY auctions.nominal_price, auctions.id
 `
 
-type CatalogManyRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
+type CatalogByPriceParams struct {
+	RowLimit      int32
+	WithOpen      bool
+	AfterPrice    int64
+	AfterID       int64
+	StillStatuses []string
 }
 
-func (q *Queries) CatalogMany(ctx context.Context, ids []int64) ([]CatalogManyRow, error) {
-	rows, err := q.db.Query(ctx, CatalogMany, ids)
+type CatalogByPriceRow struct {
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
+}
+
+// CatalogByPrice is CatalogByEnd by the figure of the price, lowest first.
+func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) ([]CatalogByPriceRow, error) {
+	rows, err := q.db.Query(ctx, CatalogByPrice,
+		arg.RowLimit,
+		arg.WithOpen,
+		arg.AfterPrice,
+		arg.AfterID,
+		arg.StillStatuses,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []CatalogManyRow
+	var items []CatalogByPriceRow
 	for rows.Next() {
-		var i CatalogManyRow
+		var i CatalogByPriceRow
 		if err := rows.Scan(
 			&i.Auction.ID,
 			&i.Auction.SellerID,
@@ -125,10 +247,9 @@ func (q *Queries) CatalogMany(ctx context.Context, ids []int64) ([]CatalogManyRo
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -139,6 +260,18 @@ func (q *Queries) CatalogMany(ctx context.Context, ids []int64) ([]CatalogManyRo
 		return nil, err
 	}
 	return items, nil
+}
+
+const CatalogCurrency = `-- name: CatalogCurrency :one
+SELECT currency FROM auctions WHERE id = $1
+`
+
+// CatalogCurrency is what it takes to read an auction's bids: the currency they are in, and that there is such an auction.
+func (q *Queries) CatalogCurrency(ctx context.Context, id int64) (string, error) {
+	row := q.db.QueryRow(ctx, CatalogCurrency, id)
+	var currency string
+	err := row.Scan(&currency)
+	return currency, err
 }
 
 const CatalogMyBids = `-- name: CatalogMyBids :many
@@ -153,9 +286,10 @@ WITH RECURSIVE mine AS (
         WHERE b.bidder_id = $2 AND b.auction_id < mine.auction_id
         ORDER BY b.auction_id DESC, b.seq DESC LIMIT 1) AS step
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, mine.amount AS my_amount, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now,
+    mine.amount AS my_amount
 FROM (SELECT auction_id, seq, amount FROM mine LIMIT $1) AS mine
-JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id
+JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.id DESC
 `
 
@@ -166,10 +300,12 @@ type CatalogMyBidsParams struct {
 }
 
 type CatalogMyBidsRow struct {
-	Auction  Auction
-	Lot      Lot
-	MyAmount int64
-	Now      time.Time
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
+	MyAmount    int64
 }
 
 // CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index
@@ -207,11 +343,88 @@ func (q *Queries) CatalogMyBids(ctx context.Context, arg CatalogMyBidsParams) ([
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
+			&i.Now,
 			&i.MyAmount,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const CatalogOfSeller = `-- name: CatalogOfSeller :many
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+WHERE auctions.seller_id = $1
+  AND ($2::text IS NULL OR auctions.status = $2::text) AND auctions.id < $3
+ORDER BY auctions.id DESC
+LIMIT $4
+`
+
+type CatalogOfSellerParams struct {
+	SellerID int64
+	Status   *string
+	BeforeID int64
+	RowLimit int32
+}
+
+type CatalogOfSellerRow struct {
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
+}
+
+// CatalogOfSeller lists one seller's auctions, newest first, from a position on: of one status, or all when it is null.
+func (q *Queries) CatalogOfSeller(ctx context.Context, arg CatalogOfSellerParams) ([]CatalogOfSellerRow, error) {
+	rows, err := q.db.Query(ctx, CatalogOfSeller,
+		arg.SellerID,
+		arg.Status,
+		arg.BeforeID,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CatalogOfSellerRow
+	for rows.Next() {
+		var i CatalogOfSellerRow
+		if err := rows.Scan(
+			&i.Auction.ID,
+			&i.Auction.SellerID,
+			&i.Auction.Currency,
+			&i.Auction.CurrencyDigits,
+			&i.Auction.StartPrice,
+			&i.Auction.MinIncrement,
+			&i.Auction.CurrentPrice,
+			&i.Auction.LeaderID,
+			&i.Auction.LeaderPaddle,
+			&i.Auction.BidCount,
+			&i.Auction.BidderCount,
+			&i.Auction.Status,
+			&i.Auction.Lane,
+			&i.Auction.SoftCloseWindowSeconds,
+			&i.Auction.SoftCloseExtendSeconds,
+			&i.Auction.StartAt,
+			&i.Auction.EndAt,
+			&i.Auction.OriginalEndAt,
+			&i.Auction.ClosedAt,
+			&i.Auction.CreatedAt,
+			&i.Auction.Version,
+			&i.Auction.RequestID,
+			&i.Auction.NominalPrice,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -225,18 +438,22 @@ func (q *Queries) CatalogMyBids(ctx context.Context, arg CatalogMyBidsParams) ([
 }
 
 const CatalogOne = `-- name: CatalogOne :one
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.id = $1
 `
 
 type CatalogOneRow struct {
-	Auction    Auction
-	Lot        Lot
-	SellerName string
-	Now        time.Time
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
 }
 
+// Every list is read in one shape (the auction, its words, its seller's name, the clock), so that one function turns any row of
+// them into what the house shows.
 func (q *Queries) CatalogOne(ctx context.Context, id int64) (CatalogOneRow, error) {
 	row := q.db.QueryRow(ctx, CatalogOne, id)
 	var i CatalogOneRow
@@ -264,161 +481,17 @@ func (q *Queries) CatalogOne(ctx context.Context, id int64) (CatalogOneRow, erro
 		&i.Auction.Version,
 		&i.Auction.RequestID,
 		&i.Auction.NominalPrice,
-		&i.Lot.AuctionID,
-		&i.Lot.Title,
-		&i.Lot.Description,
-		&i.Lot.Search,
+		&i.Title,
+		&i.Description,
 		&i.SellerName,
 		&i.Now,
 	)
 	return i, err
 }
 
-const CatalogOpenByEnd = `-- name: CatalogOpenByEnd :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = 'OPEN'
-  AND (auctions.end_at, auctions.id) > ($1::timestamptz, $2::bigint)
-ORDER BY auctions.end_at, auctions.id
-LIMIT $3
-`
-
-type CatalogOpenByEndParams struct {
-	AfterEndAt time.Time
-	AfterID    int64
-	RowLimit   int32
-}
-
-type CatalogOpenByEndRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
-}
-
-// CatalogOpenByEnd lists open auctions, soonest end first, from a position on.
-func (q *Queries) CatalogOpenByEnd(ctx context.Context, arg CatalogOpenByEndParams) ([]CatalogOpenByEndRow, error) {
-	rows, err := q.db.Query(ctx, CatalogOpenByEnd, arg.AfterEndAt, arg.AfterID, arg.RowLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CatalogOpenByEndRow
-	for rows.Next() {
-		var i CatalogOpenByEndRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
-			&i.Now,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const CatalogOpenByPrice = `-- name: CatalogOpenByPrice :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = 'OPEN'
-  AND (auctions.nominal_price, auctions.id) > ($1::bigint, $2::bigint)
-ORDER BY auctions.nominal_price, auctions.id
-LIMIT $3
-`
-
-type CatalogOpenByPriceParams struct {
-	AfterPrice int64
-	AfterID    int64
-	RowLimit   int32
-}
-
-type CatalogOpenByPriceRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
-}
-
-// CatalogOpenByPrice lists open auctions, lowest figure first, from a position on.
-func (q *Queries) CatalogOpenByPrice(ctx context.Context, arg CatalogOpenByPriceParams) ([]CatalogOpenByPriceRow, error) {
-	rows, err := q.db.Query(ctx, CatalogOpenByPrice, arg.AfterPrice, arg.AfterID, arg.RowLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CatalogOpenByPriceRow
-	for rows.Next() {
-		var i CatalogOpenByPriceRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
-			&i.Now,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const CatalogSearch = `-- name: CatalogSearch :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE ($1::text IS NULL OR lots.search @@ to_tsquery('simple', $1::text))
   AND ($2::bigint IS NULL OR auctions.seller_id = $2::bigint)
   AND ($3::text IS NULL OR auctions.status = $3::text)
@@ -445,13 +518,15 @@ type CatalogSearchParams struct {
 }
 
 type CatalogSearchRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
 }
 
 // CatalogSearch lists what matches words, a seller, a status, or several of them; an argument that is null does not narrow.
-// The page is ordered by end, newest or figure; position is the last row of the page before it.
+// The page is ordered by end, newest or figure; the position is the last row of the page before it.
 func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([]CatalogSearchRow, error) {
 	rows, err := q.db.Query(ctx, CatalogSearch,
 		arg.Words,
@@ -495,163 +570,9 @@ func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
-			&i.Now,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const CatalogStillByEnd = `-- name: CatalogStillByEnd :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = $1 AND auctions.status <> 'OPEN'
-  AND (auctions.end_at, auctions.id) > ($2::timestamptz, $3::bigint)
-ORDER BY auctions.end_at, auctions.id
-LIMIT $4
-`
-
-type CatalogStillByEndParams struct {
-	Status     string
-	AfterEndAt time.Time
-	AfterID    int64
-	RowLimit   int32
-}
-
-type CatalogStillByEndRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
-}
-
-// CatalogStillByEnd lists auctions that bids no longer or not yet move (one status other than OPEN), by end.
-func (q *Queries) CatalogStillByEnd(ctx context.Context, arg CatalogStillByEndParams) ([]CatalogStillByEndRow, error) {
-	rows, err := q.db.Query(ctx, CatalogStillByEnd,
-		arg.Status,
-		arg.AfterEndAt,
-		arg.AfterID,
-		arg.RowLimit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CatalogStillByEndRow
-	for rows.Next() {
-		var i CatalogStillByEndRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
-			&i.Now,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const CatalogStillByPrice = `-- name: CatalogStillByPrice :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.auction_id, lots.title, lots.description, lots.search, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = $1 AND auctions.status <> 'OPEN'
-  AND (auctions.nominal_price, auctions.id) > ($2::bigint, $3::bigint)
-ORDER BY auctions.nominal_price, auctions.id
-LIMIT $4
-`
-
-type CatalogStillByPriceParams struct {
-	Status     string
-	AfterPrice int64
-	AfterID    int64
-	RowLimit   int32
-}
-
-type CatalogStillByPriceRow struct {
-	Auction Auction
-	Lot     Lot
-	Now     time.Time
-}
-
-func (q *Queries) CatalogStillByPrice(ctx context.Context, arg CatalogStillByPriceParams) ([]CatalogStillByPriceRow, error) {
-	rows, err := q.db.Query(ctx, CatalogStillByPrice,
-		arg.Status,
-		arg.AfterPrice,
-		arg.AfterID,
-		arg.RowLimit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CatalogStillByPriceRow
-	for rows.Next() {
-		var i CatalogStillByPriceRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Lot.AuctionID,
-			&i.Lot.Title,
-			&i.Lot.Description,
-			&i.Lot.Search,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
 			&i.Now,
 		); err != nil {
 			return nil, err

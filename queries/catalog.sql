@@ -1,56 +1,72 @@
+-- Every list is read in one shape (the auction, its words, its seller's name, the clock), so that one function turns any row of
+-- them into what the house shows.
+
 -- name: CatalogOne :one
-SELECT sqlc.embed(auctions), sqlc.embed(lots), users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.id = @id;
 
--- name: CatalogOpenByEnd :many
--- CatalogOpenByEnd lists open auctions, soonest end first, from a position on.
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = 'OPEN'
-  AND (auctions.end_at, auctions.id) > (@after_end_at::timestamptz, @after_id::bigint)
-ORDER BY auctions.end_at, auctions.id
-LIMIT @row_limit;
+-- name: CatalogByEnd :many
+-- CatalogByEnd lists auctions by end, soonest first, from a position on: the open ones if with_open, and those of the other statuses
+-- asked for, which bids do not move. Each status has its own stretch of an index, and the page is the first of them all.
+WITH page AS (
+    (SELECT a.id, a.end_at FROM auctions a
+     WHERE @with_open::boolean AND a.status = 'OPEN' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
+     ORDER BY a.end_at, a.id LIMIT @row_limit)
+    UNION ALL
+    SELECT still.id, still.end_at
+    FROM unnest(@still_statuses::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.end_at FROM auctions a
+        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
+        ORDER BY a.end_at, a.id LIMIT @row_limit) AS still
+)
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT @row_limit) AS listed
+JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY auctions.end_at, auctions.id;
 
--- name: CatalogOpenByPrice :many
--- CatalogOpenByPrice lists open auctions, lowest figure first, from a position on.
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = 'OPEN'
-  AND (auctions.nominal_price, auctions.id) > (@after_price::bigint, @after_id::bigint)
-ORDER BY auctions.nominal_price, auctions.id
-LIMIT @row_limit;
-
--- name: CatalogStillByEnd :many
--- CatalogStillByEnd lists auctions that bids no longer or not yet move (one status other than OPEN), by end.
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = @status AND auctions.status <> 'OPEN'
-  AND (auctions.end_at, auctions.id) > (@after_end_at::timestamptz, @after_id::bigint)
-ORDER BY auctions.end_at, auctions.id
-LIMIT @row_limit;
-
--- name: CatalogStillByPrice :many
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = @status AND auctions.status <> 'OPEN'
-  AND (auctions.nominal_price, auctions.id) > (@after_price::bigint, @after_id::bigint)
-ORDER BY auctions.nominal_price, auctions.id
-LIMIT @row_limit;
+-- name: CatalogByPrice :many
+-- CatalogByPrice is CatalogByEnd by the figure of the price, lowest first.
+WITH page AS (
+    (SELECT a.id, a.nominal_price FROM auctions a
+     WHERE @with_open::boolean AND a.status = 'OPEN' AND (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
+     ORDER BY a.nominal_price, a.id LIMIT @row_limit)
+    UNION ALL
+    SELECT still.id, still.nominal_price
+    FROM unnest(@still_statuses::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.nominal_price FROM auctions a
+        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
+        ORDER BY a.nominal_price, a.id LIMIT @row_limit) AS still
+)
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT @row_limit) AS listed
+JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY auctions.nominal_price, auctions.id;
 
 -- name: CatalogByNewest :many
--- CatalogByNewest lists auctions of one status, newest first, from a position on.
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.status = @status AND auctions.id < @before_id
+-- CatalogByNewest lists auctions, newest first, from a position on: of one status, or all when it is null.
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+WHERE (sqlc.narg(status)::text IS NULL OR auctions.status = sqlc.narg(status)::text) AND auctions.id < @before_id
+ORDER BY auctions.id DESC
+LIMIT @row_limit;
+
+-- name: CatalogOfSeller :many
+-- CatalogOfSeller lists one seller's auctions, newest first, from a position on: of one status, or all when it is null.
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+WHERE auctions.seller_id = @seller_id
+  AND (sqlc.narg(status)::text IS NULL OR auctions.status = sqlc.narg(status)::text) AND auctions.id < @before_id
 ORDER BY auctions.id DESC
 LIMIT @row_limit;
 
 -- name: CatalogSearch :many
 -- CatalogSearch lists what matches words, a seller, a status, or several of them; an argument that is null does not narrow.
--- The page is ordered by end, newest or figure; position is the last row of the page before it.
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
+-- The page is ordered by end, newest or figure; the position is the last row of the page before it.
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE (sqlc.narg(words)::text IS NULL OR lots.search @@ to_tsquery('simple', sqlc.narg(words)::text))
   AND (sqlc.narg(seller_id)::bigint IS NULL OR auctions.seller_id = sqlc.narg(seller_id)::bigint)
   AND (sqlc.narg(status)::text IS NULL OR auctions.status = sqlc.narg(status)::text)
@@ -62,11 +78,6 @@ ORDER BY CASE WHEN @sort::text = 'ending' THEN auctions.end_at END,
          CASE WHEN @sort::text = 'price' THEN auctions.nominal_price END,
          CASE WHEN @sort::text = 'newest' THEN -auctions.id ELSE auctions.id END
 LIMIT @row_limit;
-
--- name: CatalogMany :many
-SELECT sqlc.embed(auctions), sqlc.embed(lots), clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id
-WHERE auctions.id = ANY (@ids::bigint[]);
 
 -- name: CatalogMyBids :many
 -- CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index
@@ -82,7 +93,12 @@ WITH RECURSIVE mine AS (
         WHERE b.bidder_id = @bidder_id AND b.auction_id < mine.auction_id
         ORDER BY b.auction_id DESC, b.seq DESC LIMIT 1) AS step
 )
-SELECT sqlc.embed(auctions), sqlc.embed(lots), mine.amount AS my_amount, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now,
+    mine.amount AS my_amount
 FROM (SELECT * FROM mine LIMIT @row_limit) AS mine
-JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id
+JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.id DESC;
+
+-- name: CatalogCurrency :one
+-- CatalogCurrency is what it takes to read an auction's bids: the currency they are in, and that there is such an auction.
+SELECT currency FROM auctions WHERE id = @id;

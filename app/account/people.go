@@ -1,0 +1,214 @@
+// Package account is the people of the house: who they are, how they prove it, and what they may do.
+//
+// Somebody who signs in has an e-mail address and a password; a bidder kept by a marketplace's own system has neither. Programs act
+// with tokens. What is asked on the way of every bid (whose token is this, is there such a bidder) is remembered for a while by
+// each node, so that a bid costs no query here.
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/singleflight"
+
+	"martelo/app/auction"
+	"martelo/db"
+)
+
+// answerWithin bounds each question to PostgreSQL, so that one that has vanished is a refusal and not a hang.
+const answerWithin = 3 * time.Second
+
+// Role is what a person may do. Everybody may bid.
+type Role string
+
+// The roles, as the database spells them.
+const (
+	RoleUser   Role = "user"
+	RoleSeller Role = "seller" // may also create auctions
+	RoleAdmin  Role = "admin"  // may also cancel anybody's auction
+)
+
+// Refusals of this package. What is wrong with a form comes as auction.FieldErrors.
+var (
+	// ErrWrongPassword does not tell whether there is such an e-mail address.
+	ErrWrongPassword = errors.New("account: e-mail and password do not go together")
+	ErrUnknownToken  = errors.New("account: no such token")
+	ErrNoSuchUser    = errors.New("account: no such user")
+)
+
+// Person is somebody the house knows.
+type Person struct {
+	ID        int64
+	Email     string // "" for a bidder kept by a marketplace
+	Name      string
+	Role      Role
+	CreatedAt time.Time
+}
+
+// MaySell tells whether the person may create auctions.
+func (p Person) MaySell() bool { return p.Role == RoleSeller || p.Role == RoleAdmin }
+
+// Actor is the person as the rulebook sees one.
+func (p Person) Actor() auction.Actor {
+	return auction.Actor{UserID: p.ID, Admin: p.Role == RoleAdmin}
+}
+
+// People answers for everybody. It may be shared by any number of goroutines.
+type People struct {
+	queries *db.Queries
+	hashing chan struct{} // holds a place for each password being hashed
+	nobody  func() string // a hash that no password has
+
+	tokens  tokenCache
+	looking singleflight.Group
+	known   knownIDs
+}
+
+// New makes the people of the house kept in a database.
+func New(pool *pgxpool.Pool) *People {
+	return &People{
+		queries: db.New(pool),
+		hashing: make(chan struct{}, hashingMax),
+		nobody:  hashOfNobody(),
+		tokens:  tokenCache{found: map[tokenHash]tokenEntry{}},
+	}
+}
+
+// Person returns somebody by id, or ErrNoSuchUser.
+func (p *People) Person(ctx context.Context, id int64) (Person, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := p.queries.UserGet(ctx, id)
+	return personOr(row, err)
+}
+
+// ByEmail returns somebody by e-mail address, or ErrNoSuchUser.
+func (p *People) ByEmail(ctx context.Context, email string) (Person, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := p.userByEmail(ctx, email)
+	return personOr(row, err)
+}
+
+// Exists tells whether there is a user of an id. Users are never deleted, so a yes is remembered.
+func (p *People) Exists(ctx context.Context, id int64) (bool, error) {
+	if p.known.has(id) {
+		return true, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	found, err := p.queries.UserExists(ctx, id)
+	if err != nil {
+		return false, db.Unavailable(err)
+	}
+	if found {
+		p.known.add(id)
+	}
+	return found, nil
+}
+
+// StartSelling makes a user a seller; a seller or admin stays what they are.
+func (p *People) StartSelling(ctx context.Context, id int64) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if _, err := p.queries.UserMakeSeller(ctx, id); err != nil {
+		return db.Unavailable(err)
+	}
+	p.tokens.forgetUser(id)
+	return nil
+}
+
+// AddBidder adds a bidder who is kept by a marketplace's own system, and returns the id. It returns auction.FieldErrors.
+func (p *People) AddBidder(ctx context.Context, name string) (int64, error) {
+	name, wrong := cleanName(name)
+	if wrong != nil {
+		return 0, auction.FieldErrors{wrong}
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := p.queries.UserInsert(ctx, db.UserInsertParams{Name: name, Role: string(RoleUser)})
+	if err != nil {
+		return 0, db.Unavailable(err)
+	}
+	p.known.add(row.ID)
+	return row.ID, nil
+}
+
+// Account is what somebody who wants one says. An empty Role is RoleUser.
+type Account struct {
+	Email, Name, Password string
+	Role                  Role
+}
+
+// SignUp makes an account. It returns auction.FieldErrors with what is wrong, an address that is taken among it.
+func (p *People) SignUp(ctx context.Context, a Account) (Person, error) {
+	if wrong := a.clean(); len(wrong) > 0 {
+		return Person{}, wrong
+	}
+	hash, err := p.hash(ctx, a.Password)
+	if err != nil {
+		return Person{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := p.queries.UserInsert(ctx, db.UserInsertParams{Email: &a.Email, Name: a.Name, PasswordHash: &hash, Role: string(a.Role)})
+	if db.IsUnique(err, "users_email_key") {
+		return Person{}, auction.FieldErrors{{Field: FieldEmail, Reason: "There is an account with this e-mail address already."}}
+	}
+	if err == nil {
+		p.known.add(row.ID)
+	}
+	return personOr(row, err)
+}
+
+// SignIn returns the person an e-mail address and a password belong to, or ErrWrongPassword. An address that nobody has takes as long.
+func (p *People) SignIn(ctx context.Context, email, password string) (Person, error) {
+	asking, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := p.userByEmail(asking, email)
+	if err != nil && !db.IsNoRows(err) {
+		return Person{}, db.Unavailable(err)
+	}
+	hash := p.nobody()
+	if err == nil && row.PasswordHash != nil {
+		hash = *row.PasswordHash
+	}
+	matches, hashErr := p.matches(ctx, password, hash)
+	switch {
+	case hashErr != nil:
+		return Person{}, hashErr
+	case err != nil || !matches:
+		return Person{}, ErrWrongPassword
+	}
+	return personOr(row, nil)
+}
+
+// userByEmail finds no rows for what cannot be an address, some of which PostgreSQL could not even read.
+func (p *People) userByEmail(ctx context.Context, email string) (db.User, error) {
+	email = normalEmail(email)
+	if !plausibleEmail(email) {
+		return db.User{}, pgx.ErrNoRows
+	}
+	return p.queries.UserByEmail(ctx, email)
+}
+
+func personOr(row db.User, err error) (Person, error) {
+	if db.IsNoRows(err) {
+		return Person{}, ErrNoSuchUser
+	}
+	if err != nil {
+		return Person{}, db.Unavailable(err)
+	}
+	return person(row), nil
+}
+
+func person(row db.User) Person {
+	p := Person{ID: row.ID, Name: row.Name, Role: Role(row.Role), CreatedAt: row.CreatedAt}
+	if row.Email != nil {
+		p.Email = *row.Email
+	}
+	return p
+}

@@ -1,0 +1,121 @@
+// Package catalog is everything people read: one auction, lists and searches, an auction's bids, and what a person has bid on or sells.
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"martelo/app/auction"
+	"martelo/app/money"
+	"martelo/db"
+)
+
+const (
+	// answerWithin bounds each question to PostgreSQL, so that one that has vanished is a refusal and not a hang.
+	answerWithin = 3 * time.Second
+	// BidsMax is how many bids may be asked for at once.
+	BidsMax = 1000
+)
+
+// Auction is an auction with its words, as it was at Now.
+type Auction struct {
+	auction.State
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time // the database's clock when the auction was read
+}
+
+// Catalog reads. It may be shared by any number of goroutines.
+type Catalog struct{ queries *db.Queries }
+
+// New makes a catalog of the house kept in a database. The pool is best one of db.OpenReader.
+func New(pool *pgxpool.Pool) *Catalog { return &Catalog{queries: db.New(pool)} }
+
+// One returns an auction, or auction.ErrNotFound.
+func (c *Catalog) One(ctx context.Context, id int64) (Auction, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := c.queries.CatalogOne(ctx, id)
+	if db.IsNoRows(err) {
+		return Auction{}, auction.ErrNotFound
+	}
+	if err != nil {
+		return Auction{}, db.Unavailable(err)
+	}
+	return read(row), nil
+}
+
+// Now is the house's clock.
+func (c *Catalog) Now(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	now, err := c.queries.Clock(ctx)
+	return now, db.Unavailable(err)
+}
+
+// Bids returns up to limit of an auction's bids after a sequence number, in order, or auction.ErrNotFound.
+func (c *Catalog) Bids(ctx context.Context, id, after int64, limit int) ([]auction.Bid, error) {
+	return c.bids(ctx, id, func(ctx context.Context) ([]db.Bid, error) {
+		return c.queries.BidsAfter(ctx, db.BidsAfterParams{AuctionID: id, AfterSeq: after, RowLimit: int32(min(limit, BidsMax))})
+	})
+}
+
+// Latest returns up to limit of an auction's newest bids, newest first, or auction.ErrNotFound.
+func (c *Catalog) Latest(ctx context.Context, id int64, limit int) ([]auction.Bid, error) {
+	return c.bids(ctx, id, func(ctx context.Context) ([]db.Bid, error) {
+		return c.queries.BidsLatest(ctx, db.BidsLatestParams{AuctionID: id, RowLimit: int32(min(limit, BidsMax))})
+	})
+}
+
+func (c *Catalog) bids(ctx context.Context, id int64, rows func(context.Context) ([]db.Bid, error)) ([]auction.Bid, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	code, err := c.queries.CatalogCurrency(ctx, id)
+	if db.IsNoRows(err) {
+		return nil, auction.ErrNotFound
+	}
+	if err != nil {
+		return nil, db.Unavailable(err)
+	}
+	found, err := rows(ctx)
+	if err != nil {
+		return nil, db.Unavailable(err)
+	}
+	return db.AcceptedMany(found, money.MustCurrency(code)), nil
+}
+
+// HasBid tells whether a person has bid in an auction.
+func (c *Catalog) HasBid(ctx context.Context, id, bidderID int64) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	_, err := c.queries.BidMineIn(ctx, db.BidMineInParams{BidderID: bidderID, AuctionID: id})
+	if db.IsNoRows(err) {
+		return false, nil
+	}
+	return err == nil, db.Unavailable(err)
+}
+
+// read turns a row of any of the catalog's statements into an auction: they all have the same columns.
+func read(row db.CatalogOneRow) Auction {
+	return Auction{State: row.Auction.State(), Title: row.Title, Description: row.Description, SellerName: row.SellerName, Now: row.Now}
+}
+
+// readMany is read for a list, whose rows as has the same columns under the name of its own statement.
+func readMany[Row any](rows []Row, as func(Row) db.CatalogOneRow, err error) ([]Auction, error) {
+	if err != nil {
+		return nil, db.Unavailable(err)
+	}
+	auctions := make([]Auction, len(rows))
+	for i, row := range rows {
+		auctions[i] = read(as(row))
+	}
+	return auctions, nil
+}
+
+func fieldError(field, format string, values ...any) error {
+	return &auction.FieldError{Field: field, Reason: fmt.Sprintf(format, values...)}
+}
