@@ -100,6 +100,18 @@ func (h *House) StopStarted() error {
 	return failed
 }
 
+// Remove stops the house and removes it with all its data, and what tests have left for the next ones.
+func (h *House) Remove() error {
+	if err := h.Stop(); err != nil {
+		return err
+	}
+	tests, err := home("test")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(h.dir), os.RemoveAll(tests))
+}
+
 // Status tells about each service.
 func (h *House) Status() []Status {
 	var list []Status

@@ -4,6 +4,7 @@
 //	localhouse up               start the services and leave them running
 //	localhouse down             stop them
 //	localhouse status           say which of them run
+//	localhouse clean            stop them and remove their data
 //	localhouse run COMMAND…     start what does not run, run the command with DATABASE_URL and REDIS_URL set, stop what was started
 //
 // Services whose address is set in DATABASE_URL or REDIS_URL already are used as they are.
@@ -22,7 +23,7 @@ import (
 )
 
 const (
-	usage = "usage: localhouse get PROGRAM… | up | down | status | run COMMAND…"
+	usage = "usage: localhouse get PROGRAM… | up | down | status | clean | run COMMAND…"
 
 	// parentEvery is how often run looks whether the program that called it is still there.
 	parentEvery = time.Second
@@ -67,6 +68,8 @@ func run(arguments []string) (int, error) {
 		return 0, nil
 	case verb == "down" && len(rest) == 0:
 		return result(house.Stop())
+	case verb == "clean" && len(rest) == 0:
+		return result(house.Remove())
 	case verb == "status" && len(rest) == 0:
 		printStatus(house)
 		return 0, nil
