@@ -29,8 +29,8 @@ var sources embed.FS
 // sheets are the parts of app.css in the order they are joined. The order inside the cascade does not come from
 // here but from the @layer line that opens layers.css.
 var sheets = []string{
-	"layers", "tokens", "base", "frame", "button", "field", "notice", "lot", "countdown", "panel", "desk", "history",
-	"list", "create", "account", "error", "utilities",
+	"layers", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price", "standing", "lot", "panel",
+	"desk", "history", "facts", "sale", "list", "create", "account", "error", "utilities",
 }
 
 // files are the single files: name under Prefix to name in sources.

@@ -27,7 +27,7 @@ func Mark() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<svg class=\"mark\" viewBox=\"0 0 32 32\" width=\"32\" height=\"32\" aria-hidden=\"true\" focusable=\"false\"><rect x=\"4\" y=\"26\" width=\"24\" height=\"3\" fill=\"currentColor\"></rect></svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<svg class=\"mark\" viewBox=\"0 0 32 32\" width=\"32\" height=\"32\" fill=\"currentColor\" aria-hidden=\"true\" focusable=\"false\"><g transform=\"rotate(-38 14 12)\"><rect x=\"6.5\" y=\"6.5\" width=\"15\" height=\"8.5\"></rect> <rect x=\"3.5\" y=\"5.5\" width=\"2.6\" height=\"10.5\" rx=\".6\"></rect> <rect x=\"21.9\" y=\"5.5\" width=\"2.6\" height=\"10.5\" rx=\".6\"></rect> <rect x=\"12.6\" y=\"16\" width=\"2.8\" height=\"14\" rx=\"1\"></rect></g> <rect x=\"3\" y=\"26.5\" width=\"14\" height=\"3\" rx=\".6\"></rect></svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

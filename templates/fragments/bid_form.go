@@ -22,6 +22,8 @@ const (
 type BidFormView struct {
 	Lot     LotView
 	Bidding Bidding
+	// BidHere tells whether the person has bid on this lot before, the answered bid included.
+	BidHere bool
 	// SignInURL leads visitors to the sign-in page and back.
 	SignInURL string
 	// Key is a fresh UUID for the next bid. After an answer that leaves the outcome open (503, 429) it must be the key

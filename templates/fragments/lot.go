@@ -59,16 +59,13 @@ func (v LotView) attributes() templ.Attributes {
 		"data-minimum":      v.MinimumBid().String(),
 		"data-minimum-text": v.format(v.MinimumBid()),
 	}
-	if v.extended() {
+	if v.Extended() {
 		attributes["data-extended"] = ""
 	}
 	return attributes
 }
 
 func milliseconds(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
-
-// extended tells whether a late bid has moved the end.
-func (v LotView) extended() bool { return v.EndAt.After(v.OriginalEndAt) }
 
 func (v LotView) sold() bool { return v.Result().WinnerID != nobody }
 

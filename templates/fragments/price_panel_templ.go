@@ -180,7 +180,7 @@ func PricePanel(v LotView, oob bool) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-			} else if v.extended() {
+			} else if v.Extended() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<strong class=\"panel__extended\">extended to</strong>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

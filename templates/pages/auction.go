@@ -20,8 +20,6 @@ type AuctionView struct {
 	History fragments.BidHistoryView
 	// Desk is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
 	Desk fragments.BidFormView
-	// BidHere tells whether the viewer has bid on this lot.
-	BidHere bool
 	// MayCancel shows the way to cancel: to an admin until the end, to the seller before the first bid.
 	MayCancel bool
 	// CancelProblem says why an attempt to cancel was refused.

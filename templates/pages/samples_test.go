@@ -1,0 +1,275 @@
+package pages_test
+
+import (
+	"strings"
+	"time"
+
+	"martelo/app/auction"
+	"martelo/app/money"
+	"martelo/templates/components"
+	"martelo/templates/fragments"
+	"martelo/templates/layouts"
+	"martelo/templates/pages"
+)
+
+// sampleNow is the database's time in every sample.
+var sampleNow = time.Date(2026, time.November, 30, 19, 3, 22, 0, time.UTC)
+
+// hostileTitle is what somebody types who wants a script to run in other people's pages.
+const hostileTitle = `<script>alert(1)</script>"'&`
+
+var (
+	usd = money.MustCurrency("USD")
+	jpy = money.MustCurrency("JPY")
+)
+
+const (
+	sampleBidder = 9
+	sampleSeller = 7
+)
+
+func sampleViewer(id int64, role string) *layouts.Viewer {
+	if id == 0 {
+		return nil
+	}
+	return &layouts.Viewer{ID: id, Name: "Ana Duarte", Role: role}
+}
+
+func samplePage(title, path string, viewer *layouts.Viewer) layouts.PageView {
+	return layouts.PageView{Title: title, Locale: "en-US", Viewer: viewer, Path: path, ServerTime: sampleNow}
+}
+
+// sampleState is an open auction with three bids, ending in two hours, led by sampleBidder.
+func sampleState(id int64) auction.State {
+	return auction.State{
+		ID: id, SellerID: sampleSeller, Currency: usd,
+		StartPrice: money.FromMinor(100_000, usd), MinIncrement: money.FromMinor(1_000, usd), CurrentPrice: money.FromMinor(110_000, usd),
+		LeaderID: sampleBidder, LeaderPaddle: 3, BidCount: 3, BidderCount: 3, Status: auction.Open, Lane: auction.Standard,
+		SoftClose: auction.DefaultSoftClose, StartAt: sampleNow.Add(-48 * time.Hour),
+		EndAt: sampleNow.Add(2*time.Hour + 14*time.Minute), OriginalEndAt: sampleNow.Add(2*time.Hour + 14*time.Minute), Version: 4,
+	}
+}
+
+func withoutBids(s auction.State) auction.State {
+	s.CurrentPrice, s.LeaderID, s.LeaderPaddle, s.BidCount, s.BidderCount, s.Version = s.StartPrice, 0, 0, 0, 0, 1
+	return s
+}
+
+func scheduled(s auction.State) auction.State {
+	s = withoutBids(s)
+	s.Status, s.StartAt, s.EndAt, s.OriginalEndAt = auction.Scheduled, sampleNow.Add(26*time.Hour), sampleNow.Add(74*time.Hour), sampleNow.Add(74*time.Hour)
+	return s
+}
+
+func closed(s auction.State) auction.State {
+	s.Status, s.EndAt, s.ClosedAt = auction.Closed, sampleNow.Add(-10*time.Minute), sampleNow.Add(-10*time.Minute)
+	s.StartAt, s.OriginalEndAt = s.EndAt.Add(-72*time.Hour), s.EndAt.Add(-4*time.Minute)
+	s.Version++
+	return s
+}
+
+func cancelled(s auction.State) auction.State {
+	s = closed(s)
+	s.Status = auction.Cancelled
+	return s
+}
+
+func extended(s auction.State) auction.State {
+	s.OriginalEndAt = sampleNow.Add(-3 * time.Minute)
+	s.EndAt = sampleNow.Add(97 * time.Second)
+	return s
+}
+
+func sampleLot(s auction.State) fragments.LotView {
+	return fragments.LotView{State: s, Locale: "en-US", Now: sampleNow}
+}
+
+func sampleHistory(s auction.State) fragments.BidHistoryView {
+	history := fragments.BidHistoryView{Lot: sampleLot(s)}
+	bidders := []int64{9, 12, 11}
+	for i := range s.BidCount {
+		if i == 10 {
+			history.AllURL = components.BidsPath(s.ID)
+			break
+		}
+		seq := s.BidCount - i
+		n := int(i) % len(bidders)
+		history.Bids = append(history.Bids, auction.Bid{
+			ID: 100 + seq, AuctionID: s.ID, Seq: seq, BidderID: bidders[n], Paddle: len(bidders) - n,
+			Amount:     money.FromMinor(s.CurrentPrice.Minor()-i*s.MinIncrement.Minor()*4, s.Currency),
+			AcceptedAt: sampleNow.Add(-time.Duration(i*i*7+2) * time.Minute),
+		})
+	}
+	return history
+}
+
+const sampleDescription = `A Reverso of about 1948 in steel, case number 91207. The movement, calibre 438, was cleaned and regulated in 2024 and runs at +4 seconds a day; the timing sheet comes with it.
+
+The dial is original and shows an even, warm patina. Two hairlines at six o'clock can be seen under the glass. The strap is new, the buckle is not.
+
+Box and papers are lost.`
+
+const sampleKey = "7d4c1c1e-8f0f-4d56-9c0b-2f2f5a3c9a10"
+
+func sampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bidding) pages.AuctionView {
+	title := "Jaeger-LeCoultre Reverso, steel, about 1948"
+	page := samplePage(pages.LotHeading(s.ID, title), components.AuctionPath(s.ID), viewer)
+	if !s.Status.Over() {
+		page.LiveURL = "/live/auctions/" + components.Number(s.ID)
+	}
+	return pages.AuctionView{
+		PageView: page, Lot: sampleLot(s), Title: title, Description: sampleDescription, SellerName: "Seller 7",
+		History: sampleHistory(s),
+		Desk:    fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: sampleKey, SignInURL: page.SignInURL()},
+	}
+}
+
+var sampleTitles = []string{
+	"Jaeger-LeCoultre Reverso, steel, about 1948",
+	"Kilim from Şarkışla, central Anatolia, 19th century",
+	"Leica M3, double stroke, with Summicron 50 mm",
+	"Set of six dining chairs, Brazilian rosewood, 1962",
+	"Tea bowl, Raku ware, signed box",
+	"First edition: Machado de Assis, Dom Casmurro, 1899",
+	"Violin, Mirecourt school, labelled and restored",
+	"Fountain pen, ebonite, gold nib, never inked",
+	hostileTitle,
+	"Globe, Berlin 1911, on an oak stand; colonial borders, some foxing, axis repaired by hand, otherwise in untouched condition",
+	"Box of unsorted letters",
+	"Copper fish kettle",
+}
+
+// sampleLots are lots in many situations.
+func sampleLots() []pages.LotCard {
+	var cards []pages.LotCard
+	for i, title := range sampleTitles {
+		s := sampleState(int64(40 + i*7))
+		s.EndAt = sampleNow.Add(time.Duration(i*i*i) * 19 * time.Minute).Add(72 * time.Second)
+		s.OriginalEndAt = s.EndAt
+		s.BidCount = int64(i * 5 % 11)
+		s.CurrentPrice = money.FromMinor(int64(i*i)*133_700+110_000, usd)
+		if i == 4 {
+			s.Currency, s.StartPrice, s.MinIncrement, s.CurrentPrice = jpy, money.FromMinor(80_000, jpy), money.FromMinor(5_000, jpy), money.FromMinor(185_000, jpy)
+		}
+		if i == 0 {
+			s.BidCount = 23
+		}
+		if s.BidCount == 0 {
+			s = withoutBids(s)
+		}
+		cards = append(cards, pages.LotCard{Lot: sampleLot(s), Title: title, SellerName: "Seller 7"})
+	}
+	return cards
+}
+
+func sampleList() pages.ListView {
+	page := samplePage("", "/", nil)
+	page.LiveURL = "/live/lots?auctions=40,47"
+	return pages.ListView{PageView: page, Lots: sampleLots(), NextURL: "/auctions?cursor=abc", PageSize: 24}
+}
+
+func sampleMyBids() pages.MyBidsView {
+	page := samplePage("My bids", components.PathMyBids, sampleViewer(sampleBidder, ""))
+	page.LiveURL = "/live/lots?auctions=40,47"
+	states := []auction.State{extended(sampleState(40)), sampleState(47), closed(sampleState(54)), closed(sampleState(61)), cancelled(sampleState(68))}
+	states[1].LeaderID, states[1].LeaderPaddle = 11, 1
+	states[3].LeaderID, states[3].LeaderPaddle = 11, 1
+	view := pages.MyBidsView{PageView: page, PageSize: 24}
+	for i, s := range states {
+		view.Lots = append(view.Lots, pages.MyBid{
+			LotCard: pages.LotCard{Lot: sampleLot(s), Title: sampleTitles[i], SellerName: "Seller 7"},
+			Highest: money.FromMinor(108_000, usd),
+		})
+	}
+	return view
+}
+
+func sampleMyAuctions() pages.MyAuctionsView {
+	page := samplePage("My lots", components.PathMyAuctions, sampleViewer(sampleSeller, "seller"))
+	page.LiveURL = "/live/lots?auctions=40,47"
+	states := []auction.State{sampleState(40), withoutBids(sampleState(47)), scheduled(sampleState(54)), closed(sampleState(61)), closed(withoutBids(sampleState(68)))}
+	view := pages.MyAuctionsView{PageView: page, PageSize: 24}
+	for i, s := range states {
+		view.Lots = append(view.Lots, pages.LotCard{Lot: sampleLot(s), Title: sampleTitles[i]})
+	}
+	return view
+}
+
+func sampleCreate() pages.CreateView {
+	return pages.CreateView{
+		PageView:        samplePage("Put a lot up for sale", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
+		Form:            pages.NewCreateForm(sampleKey, ""),
+		OtherCurrencies: []string{"AED", "CLP", "TND"},
+	}
+}
+
+func sampleCreateWrong() pages.CreateView {
+	v := sampleCreate()
+	v.Form.Title, v.Form.Description = hostileTitle, "</textarea>"+hostileTitle
+	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement, v.Form.EndTime, v.Form.Zone = "TND", "1.234,50", "0", "2020-01-01T10:00", "America/Sao_Paulo"
+	v.Problems = components.Problems{
+		{Field: pages.FieldStartPrice, Text: "Write the amount in plain digits with a point before the decimals, such as 1250.00."},
+		{Field: pages.FieldMinIncrement, Text: "The step is more than 0."},
+		{Field: pages.FieldEndTime, Text: "The end lies in the future."},
+	}
+	return v
+}
+
+func sampleReview() pages.ReviewView {
+	saoPaulo := time.FixedZone("America/Sao_Paulo", -3*60*60)
+	s := withoutBids(sampleState(0))
+	form := pages.NewCreateForm(sampleKey, "America/Sao_Paulo")
+	form.Title, form.Description = "Jaeger-LeCoultre Reverso, steel, about 1948", sampleDescription
+	form.StartPrice, form.MinIncrement, form.EndTime = "1000.00", "10.00", "2026-11-30T18:17:22"
+	return pages.ReviewView{
+		PageView: samplePage("Read it once more", components.PathAuctions, sampleViewer(sampleSeller, "seller")),
+		Form:     form, State: s, StartsNow: true, Zone: saoPaulo,
+	}
+}
+
+func sampleReviewScheduled() pages.ReviewView {
+	v := sampleReview()
+	v.State, v.StartsNow = scheduled(v.State), false
+	v.State.SoftClose = auction.SoftClose{}
+	v.Form.Title, v.Form.SoftClose = hostileTitle, false
+	return v
+}
+
+func sampleAccount() pages.AccountView {
+	v := pages.AccountView{PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")), Email: "ana@example.org"}
+	v.Tokens = []pages.TokenRow{
+		{ID: 1, Name: "Price watcher", CreatedAt: sampleNow.Add(-200 * time.Hour), LastUsedAt: sampleNow.Add(-2 * time.Hour)},
+		{ID: 2, Name: hostileTitle, CreatedAt: sampleNow.Add(-20 * time.Hour)},
+	}
+	return v
+}
+
+func sampleNewToken() pages.AccountView {
+	v := sampleAccount()
+	v.Viewer.Role = "seller"
+	v.NewToken = "martelo_" + strings.Repeat("k3Jq9x", 7)
+	v.Flash = &components.Notice{Kind: components.NoticeGood, Text: "The token was made."}
+	return v
+}
+
+func sampleSignIn() pages.SignInView {
+	return pages.SignInView{PageView: samplePage("Sign in", components.PathSignIn, nil), Next: "/auctions/42"}
+}
+
+func sampleSignInWrong() pages.SignInView {
+	v := sampleSignIn()
+	v.Email = hostileTitle
+	v.Problems = components.Problems{{Text: "E-mail and password do not match an account."}}
+	return v
+}
+
+func sampleSignUp() pages.SignUpView {
+	return pages.SignUpView{
+		PageView: samplePage("Make an account", components.PathSignUp, nil), Next: "/auctions/42", Name: "Ana", Email: "ana",
+		Problems: components.Problems{{Field: pages.FieldEmail, Text: "Write the whole e-mail address, such as ana@example.org."}},
+	}
+}
+
+func sampleError(status int) pages.ErrorView {
+	return pages.ErrorView{PageView: samplePage("Something is amiss", "/auctions/42", nil), Status: status, RequestID: "01JD9M2T7C"}
+}
