@@ -1,0 +1,74 @@
+// Package limits holds people back who ask too often: bids by one bidder, and tries to sign in. What was asked lately is kept in
+// Redis, so that all nodes count together.
+//
+// The limits protect the house and decide nothing about an auction. When Redis is away or slow they let everybody pass, and
+// after a few failures it is left alone for a second, so that a bid never waits for it.
+package limits
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// askWithin is how long a limit may take to answer: some hundred times what it usually takes, and still not felt.
+	askWithin = 80 * time.Millisecond
+	// connectionsIdle are kept open, so that the first bids after a pause do not wait for new ones.
+	connectionsIdle = 4
+	// connectionsMax bounds the questions that are under way at once on a node; the script takes some 50 µs.
+	connectionsMax = 32
+)
+
+// Limits asks Redis. It may be shared by any number of goroutines.
+type Limits struct {
+	client   *redis.Client
+	breaker  breaker
+	attempts *redis_rate.Limiter
+	log      *slog.Logger
+}
+
+// Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does
+// not connect yet.
+func Open(of *redis.Client, log *slog.Logger) *Limits {
+	options := *of.Options()
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = askWithin, askWithin, askWithin, askWithin
+	options.ContextTimeoutEnabled = true
+	options.MaxRetries, options.DialerRetries = -1, 1
+	options.PoolSize, options.MinIdleConns, options.MaxActiveConns = connectionsMax, connectionsIdle, connectionsMax
+	options.DisableIdentity = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	client := redis.NewClient(&options)
+	return &Limits{client: client, attempts: redis_rate.NewLimiter(client), log: log}
+}
+
+// Close gives the connections back.
+func (l *Limits) Close() error { return l.client.Close() }
+
+// Ping tells whether Redis answers.
+func (l *Limits) Ping(ctx context.Context) error { return l.client.Ping(ctx).Err() }
+
+// ask asks a question within askWithin, unless Redis has just failed. It tells whether there is an answer.
+func (l *Limits) ask(ctx context.Context, question func(context.Context) error) bool {
+	if !l.breaker.allows() {
+		return false
+	}
+	within, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	err := question(within)
+	switch {
+	case err == nil:
+		if l.breaker.succeeded() {
+			l.log.Info("limits hold again: Redis answers")
+		}
+	case ctx.Err() != nil:
+		l.breaker.release() // whoever asked has gone, which says nothing about Redis
+	case l.breaker.failed():
+		l.log.Warn("limits are lifted: Redis does not answer", "error", err.Error())
+	}
+	return err == nil
+}
