@@ -1,0 +1,71 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+
+	"github.com/labstack/echo/v4"
+)
+
+// contentPolicy lets a page load and do only what the house itself serves: no script or style in the markup, no frames, no forms elsewhere.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// strictTransport keeps browsers on https for a year once they have seen it.
+const strictTransport = "max-age=31536000; includeSubDomains"
+
+// headers sets what every answer carries. Handlers may say something else about caching.
+func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("Content-Security-Policy", contentPolicy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		// A referrer stays in the house. No referrer at all would take the Origin from forms.
+		header.Set("Referrer-Policy", "same-origin")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		header.Set("Vary", "Accept")
+		if s.secure() {
+			header.Set("Strict-Transport-Security", strictTransport)
+		}
+		return next(c)
+	}
+}
+
+// secure tells whether browsers reach the house over https.
+func (s *Server) secure() bool { return s.PublicURL != nil && s.PublicURL.Scheme == "https" }
+
+// sameOrigin refuses what a page of another site makes a browser send. Programs that are no browsers pass.
+func (s *Server) sameOrigin() echo.MiddlewareFunc {
+	protection := http.NewCrossOriginProtection()
+	if s.PublicURL != nil {
+		// Behind a proxy the request's Host may be another than the one the browser saw.
+		if err := protection.AddTrustedOrigin(s.PublicURL.Scheme + "://" + s.PublicURL.Host); err != nil {
+			panic("web: public URL: " + err.Error())
+		}
+	}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if protection.Check(c.Request()) != nil {
+				return errCrossOrigin
+			}
+			return next(c)
+		}
+	}
+}
+
+// addressOf says whose address counts as the client's: the connection's own, or what a trusted proxy says it was.
+func addressOf(trusted []netip.Prefix) echo.IPExtractor {
+	if len(trusted) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, prefix := range trusted {
+		options = append(options, echo.TrustIPRange(&net.IPNet{
+			IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
+		}))
+	}
+	return echo.ExtractIPFromXFFHeader(options...)
+}

@@ -1,0 +1,169 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"martelo/app/auction"
+	"martelo/app/money"
+)
+
+const (
+	// bodyBytesMax is the contract's limit.
+	bodyBytesMax = 64 << 10
+	// readBodyWithin bounds a client that sends a body and dawdles.
+	readBodyWithin = 10 * time.Second
+)
+
+// readBody reads a body of at most bodyBytesMax. It returns errTooLarge, errUnsupportedMedia for one that is packed, or a malformedError for
+// one that breaks off.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > bodyBytesMax {
+		return nil, errTooLarge
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, errUnsupportedMedia
+	}
+	control := http.NewResponseController(w)
+	// Not every writer has deadlines; a test's recorder reads from memory anyway.
+	_ = control.SetReadDeadline(time.Now().Add(readBodyWithin))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
+	if len(body) > bodyBytesMax {
+		return nil, errTooLarge
+	}
+	if err != nil {
+		return nil, malformedError("The body broke off.")
+	}
+	return body, nil
+}
+
+// object is a JSON object as it was sent: its members are read one by one, so that an amount is never a float and a field that is
+// wrong can be named. Members nobody asks for are ignored; null is as good as absent.
+type object map[string]json.RawMessage
+
+// readObject reads the body of an API call. It returns errUnsupportedMedia, errTooLarge or a malformedError.
+func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
+	if mediaOf(r) != mediaJSON {
+		return nil, errUnsupportedMedia
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(body)
+}
+
+// parseObject reads one JSON object and nothing after it. A name that occurs twice is refused: which of the two is meant nobody can know.
+func parseObject(text []byte) (object, error) {
+	if !utf8.Valid(text) {
+		return nil, malformedError("The body is not UTF-8.")
+	}
+	if !json.Valid(text) {
+		return nil, malformedError("The body is not JSON.")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return nil, malformedError("The body is not a JSON object.")
+	}
+	members := object{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, malformedError("The body is not JSON.")
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, malformedError("The body is not JSON.")
+		}
+		key := name.(string) // names of a valid object are strings
+		if _, twice := members[key]; twice {
+			return nil, malformedError(fmt.Sprintf("The body has %.40q twice.", key))
+		}
+		members[key] = value
+	}
+	return members, nil
+}
+
+// has tells whether a member is there and not null.
+func (o object) has(field string) bool {
+	value, found := o[field]
+	return found && !bytes.Equal(value, []byte("null"))
+}
+
+// text reads a string; "" when absent.
+func (o object) text(field string) (string, *auction.FieldError) {
+	if !o.has(field) {
+		return "", nil
+	}
+	var text string
+	if o[field][0] != '"' || json.Unmarshal(o[field], &text) != nil {
+		return "", &auction.FieldError{Field: field, Reason: "This is a string."}
+	}
+	return text, nil
+}
+
+// integer reads a whole number that fits 64 bits, written as one; 0 when absent.
+func (o object) integer(field string) (int64, *auction.FieldError) {
+	if !o.has(field) {
+		return 0, nil
+	}
+	n, ok := parseInteger(string(o[field]))
+	if !ok {
+		return 0, &auction.FieldError{Field: field, Reason: "This is a whole number."}
+	}
+	return n, nil
+}
+
+// decimal reads an amount of money, a number or a string, exactly as its digits say.
+func (o object) decimal(field string) (money.Decimal, *auction.FieldError) {
+	if !o.has(field) {
+		return money.Decimal{}, &auction.FieldError{Field: field, Reason: "Give an amount."}
+	}
+	text := string(o[field])
+	if text[0] == '"' {
+		var wrong *auction.FieldError
+		if text, wrong = o.text(field); wrong != nil {
+			return money.Decimal{}, wrong
+		}
+	}
+	return parseDecimal(field, text)
+}
+
+func parseDecimal(field, text string) (money.Decimal, *auction.FieldError) {
+	decimal, err := money.Parse(text)
+	if err != nil {
+		return decimal, &auction.FieldError{Field: field, Reason: auction.AmountReason(err, money.Currency{})}
+	}
+	return decimal, nil
+}
+
+// time reads a moment with its offset, to the microsecond; zero when absent.
+func (o object) time(field string) (time.Time, *auction.FieldError) {
+	if !o.has(field) {
+		return time.Time{}, nil
+	}
+	text, wrong := o.text(field)
+	var t time.Time
+	if wrong != nil || t.UnmarshalText([]byte(text)) != nil {
+		return time.Time{}, &auction.FieldError{Field: field, Reason: "This is a time with its offset, such as 2030-01-31T18:00:00Z."}
+	}
+	return t.UTC().Truncate(time.Microsecond), nil
+}
+
+// object reads an object; empty when absent.
+func (o object) object(field string) (object, *auction.FieldError) {
+	if !o.has(field) {
+		return object{}, nil
+	}
+	inner, err := parseObject(o[field])
+	if err != nil {
+		return nil, &auction.FieldError{Field: field, Reason: "This is an object, and each of its names occurs once."}
+	}
+	return inner, nil
+}

@@ -1,0 +1,110 @@
+// Package web is the only room that speaks HTTP: it reads requests, asks the rooms that know, and answers in JSON, in pages or in
+// fragments of pages. One URL has them all; what a client accepts decides.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"martelo/app/account"
+	"martelo/app/auction"
+	"martelo/app/catalog"
+	"martelo/app/limits"
+	"martelo/static"
+)
+
+const (
+	// readHeaderWithin bounds a client that opens a connection and dawdles.
+	readHeaderWithin = 5 * time.Second
+	// idleFor is how long a connection without a request is kept.
+	idleFor = 2 * time.Minute
+	// headerBytesMax bounds a request's header.
+	headerBytesMax = 32 << 10
+)
+
+// Deps is what the room stands on. All fields are needed unless they say otherwise.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics *prometheus.Registry
+	People  *account.People
+	Catalog *catalog.Catalog
+	Limits  *limits.Limits
+
+	// Place decides a bid; Open opens an auction; Cancel cancels one. Their errors are refusals of package auction, or wrap
+	// auction.ErrUnavailable.
+	Place  func(context.Context, auction.Request) (bid auction.Bid, replayed bool, err error)
+	Open   func(context.Context, auction.Draft) (id int64, err error)
+	Cancel func(context.Context, int64, auction.Actor) error
+
+	// PingDatabase and PingRedis tell whether the stores answer.
+	PingDatabase, PingRedis func(context.Context) error
+
+	// PublicURL is where browsers find the house; nil while that is whatever host they ask for, without TLS.
+	PublicURL *url.URL
+	// TrustedProxies are the networks whose X-Forwarded-For is believed; none: the connection's own address counts.
+	TrustedProxies []netip.Prefix
+	// OpenSelling lets every user become a seller.
+	OpenSelling bool
+}
+
+// Server answers requests.
+type Server struct {
+	Deps
+	echo     *echo.Echo
+	sessions *scs.SessionManager
+	bids     *prometheus.CounterVec
+	requests *prometheus.HistogramVec
+}
+
+// New makes a server.
+func New(deps Deps) *Server {
+	s := &Server{Deps: deps, echo: echo.New()}
+	s.sessions = s.newSessions()
+	s.count()
+	e := s.echo
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.answerError
+	e.IPExtractor = addressOf(deps.TrustedProxies)
+	e.Use(s.observe, s.headers, s.sameOrigin())
+	s.routes()
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// HTTP is the listener's half: a server without a limit on the time of an answer, since live streams go on for as long as somebody watches.
+func (s *Server) HTTP() *http.Server {
+	return &http.Server{
+		Handler: s, ReadHeaderTimeout: readHeaderWithin, IdleTimeout: idleFor, MaxHeaderBytes: headerBytesMax,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+	}
+}
+
+func (s *Server) routes() {
+	get := func(path string, h echo.HandlerFunc) {
+		s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, h)
+	}
+	post := func(path string, h echo.HandlerFunc) { s.echo.POST(path, h) }
+
+	get("/healthz", s.healthLive)
+	get("/readyz", s.healthReady)
+	get("/metrics", s.healthMetrics())
+	get(static.Prefix+"*", echo.WrapHandler(static.Handler()))
+
+	get("/auctions", s.auctionList)
+	post("/auctions", s.auctionCreate)
+	get("/auctions/:id", s.auctionShow)
+	get("/auctions/:id/bids", s.bidList)
+	post("/auctions/:id/bids", s.bidPlace)
+	post("/auctions/:id/cancel", s.auctionCancel)
+	post("/users", s.userCreate)
+}
