@@ -34,6 +34,7 @@
   const second = { ...minute, second: '2-digit' };
   const zone = { timeZoneName: 'short' };
   const styles = { full: { ...day, ...second, ...zone }, short: { ...day, ...minute, ...zone }, clock: { ...second, ...zone } };
+  styles.bid = { ...styles.full, year: undefined };
   const locale = Intl.DateTimeFormat.supportedLocalesOf(body.dataset.locale || [])[0]; // undefined is the browser's own
   const formats = {};
 
@@ -111,7 +112,7 @@
   function markOwn(root) {
     if (!viewer) return;
     for (const el of within(root, `[data-bidder="${viewer}"]`)) {
-      el.textContent = 'You';
+      el.textContent = el.dataset.you || 'You';
       el.closest('tr')?.classList.add('history__own');
     }
   }
@@ -230,7 +231,7 @@
     updateParts(state);
     if (!isPanel(state)) return;
     if (now.status === 'OPEN' && Number(now.ends) > Number(before.ends)) {
-      mark(state.querySelector('.panel__when'));
+      mark(state.querySelector('[data-end-text] time'));
       announceExtension(now.lot);
     }
     if (now.status !== before.status && (now.status === 'CLOSED' || now.status === 'CANCELLED')) announceOutcome(state);
@@ -393,8 +394,7 @@
       };
       source.onerror = () => {
         if (this.source !== source) return;
-        this.lost();
-        this.onerror?.(new Event('error'));
+        this.lost(); // and not this.onerror: the extension would only write it to the console
       };
       this.watch();
     }

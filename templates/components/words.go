@@ -16,6 +16,8 @@ const (
 	TimeFull TimeStyle = "full"
 	// TimeShort is date and time to the minute and zone.
 	TimeShort TimeStyle = "short"
+	// TimeBid is day, time to the second and zone: for bids, whose year goes without saying.
+	TimeBid TimeStyle = "bid"
 	// TimeClock is the time of day to the second and zone.
 	TimeClock TimeStyle = "clock"
 )
@@ -23,6 +25,7 @@ const (
 var timeLayouts = map[TimeStyle]string{
 	TimeFull:  "2 Jan 2006, 15:04:05 UTC",
 	TimeShort: "2 Jan 2006, 15:04 UTC",
+	TimeBid:   "2 Jan, 15:04:05 UTC",
 	TimeClock: "15:04:05 UTC",
 }
 

@@ -250,7 +250,7 @@ func BidHistory(v BidHistoryView, viewerID int64, oob bool) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.Time(bid.AcceptedAt, components.TimeFull).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Time(bid.AcceptedAt, components.TimeBid).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

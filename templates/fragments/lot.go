@@ -74,14 +74,16 @@ func (v LotView) priceLabel() string {
 	switch {
 	case v.sold():
 		return "Sold for"
+	case v.Status == auction.Cancelled && v.BidCount > 0:
+		return "Last bid"
 	case v.BidCount > 0:
 		return "Current bid"
 	default:
-		return "Starting price"
+		return "Start price"
 	}
 }
 
-// outcome is the sentence under the price.
+// outcome is the sentence under the price where nobody leads; "" where somebody does.
 func (v LotView) outcome() string {
 	switch {
 	case v.Status == auction.Cancelled:
@@ -94,6 +96,26 @@ func (v LotView) outcome() string {
 		return "No bids yet"
 	}
 	return ""
+}
+
+// cardLabel is what stands over the price in a list, where there is no room for a sentence.
+func (v LotView) cardLabel() string {
+	bids := components.Count(v.BidCount, "bid", "bids")
+	switch {
+	case v.Status == auction.Cancelled && v.BidCount > 0:
+		return "Withdrawn · stood at"
+	case v.Status == auction.Cancelled:
+		return "Withdrawn · start price"
+	case v.sold():
+		return "Sold · " + bids
+	case v.Status == auction.Closed:
+		return "Not sold · start price"
+	case v.Status == auction.Scheduled:
+		return "Start price"
+	case v.BidCount == 0:
+		return "Start price · no bids yet"
+	}
+	return "Current bid · " + bids
 }
 
 // countdown is the moment that the time left runs to: the end, or the opening of a lot that waits for it.
@@ -113,6 +135,18 @@ func (v LotView) timeLeft() string {
 		return "opening …"
 	}
 	return "closing …"
+}
+
+// verdict is what stands in the countdown's place when there is nothing left to count.
+func (v LotView) verdict() string {
+	switch {
+	case v.sold():
+		return "Hammer down"
+	case v.Status == auction.Closed:
+		return "Passed"
+	default:
+		return "Off the sale"
+	}
 }
 
 func (v LotView) countdownLabel() string {

@@ -71,7 +71,7 @@ type CreateView struct {
 }
 
 // ReviewView is the second step: everything echoed in words before it is published. Form travels along in hidden
-// fields; the rest is what the house understood.
+// fields; the rest is what the house understood. PageView.Path is the form's, since the review has no address.
 type ReviewView struct {
 	layouts.PageView
 	Form CreateForm
@@ -90,7 +90,7 @@ func (v ReviewView) firstBid() money.Amount { return v.State.MinimumBid() }
 // change of clocks between now and then is seen.
 func (v ReviewView) inWords(t time.Time) string {
 	local := t.In(v.Zone)
-	return local.Format("Monday, 2 January 2006, 15:04:05") + " in " + zoneLabel(v.Zone.String()) + " (UTC" + local.Format("-07:00") + ")"
+	return local.Format("Monday, 2 January 2006, 15:04:05") + " in " + zoneLabel(v.Zone.String()) + " (UTC" + strings.Replace(local.Format("-07:00"), "-", "−", 1) + ")"
 }
 
 func (v ReviewView) inUTC(t time.Time) string {
@@ -99,10 +99,6 @@ func (v ReviewView) inUTC(t time.Time) string {
 
 // lasts says how long bidding is open.
 func (v ReviewView) lasts() string { return components.Left(v.State.EndAt.Sub(v.State.StartAt)) }
-
-func (v ReviewView) softCloseSentence() string {
-	return softCloseSentence(v.State.SoftClose)
-}
 
 type hiddenField struct{ name, value string }
 

@@ -668,7 +668,7 @@ func Review(v ReviewView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<div class=\"create\"><h1>Read it once more</h1><p class=\"lead\">Nothing is published yet. After the first bid neither price nor time can be changed, and the lot cannot be withdrawn.</p><div class=\"review\"><p class=\"review__title\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<div class=\"create\"><h1>Read it once more</h1><p class=\"lead\">Nothing is published yet. Once it is, price and time stand; you can withdraw the lot until somebody bids.</p><div class=\"review\"><p class=\"review__title\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -810,7 +810,7 @@ func Review(v ReviewView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</span> <span class=\"review__utc\">open for ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</span> <span class=\"review__utc\">Open for ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -222,7 +222,7 @@ func sampleReview() pages.ReviewView {
 	form.Title, form.Description = "Jaeger-LeCoultre Reverso, steel, about 1948", sampleDescription
 	form.StartPrice, form.MinIncrement, form.EndTime = "1000.00", "10.00", "2026-11-30T18:17:22"
 	return pages.ReviewView{
-		PageView: samplePage("Read it once more", components.PathAuctions, sampleViewer(sampleSeller, "seller")),
+		PageView: samplePage("Read it once more", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
 		Form:     form, State: s, StartsNow: true, Zone: saoPaulo,
 	}
 }
