@@ -1,0 +1,204 @@
+package bidding_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"martelo/app/auction"
+	"martelo/app/bidding"
+	"martelo/app/live"
+	"martelo/app/money"
+	"martelo/db"
+	"martelo/db/dbtest"
+)
+
+var usd = money.MustCurrency("USD")
+
+func cents(n int64) money.Amount { return money.FromMinor(n, usd) }
+
+func decimal(minor int64) money.Decimal {
+	d, err := money.Parse(cents(minor).String())
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// placer is what the tests ask of any design that takes bids: ours, and the published one that they must catch.
+type placer interface {
+	Place(context.Context, auction.Request) (auction.Bid, bool, error)
+}
+
+// house is a database with a seller, bidders, and auctions on which desks work.
+type house struct {
+	testing.TB
+	pool    *pgxpool.Pool
+	seller  int64
+	bidders []int64
+}
+
+func newHouse(t testing.TB, bidders int) *house {
+	h := &house{TB: t, pool: dbtest.Pool(t)}
+	h.seller = h.user()
+	for range bidders {
+		h.bidders = append(h.bidders, h.user())
+	}
+	return h
+}
+
+func (h *house) user() int64 {
+	user, err := db.New(h.pool).UserInsert(h.Context(), db.UserInsertParams{Name: "somebody", Role: "seller"})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return user.ID
+}
+
+// desk is one node's desk, stopped when the test ends.
+func (h *house) desk() *bidding.Desk {
+	return h.announcing(func(live.Update) {})
+}
+
+func (h *house) announcing(announce func(live.Update)) *bidding.Desk {
+	desk := bidding.New(h.pool, announce, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	h.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := desk.Stop(ctx); err != nil {
+			h.Error(err)
+		}
+	})
+	return desk
+}
+
+// open opens an auction at 1000.00 in steps of 10.00 that ends after the given time.
+func (h *house) open(ends time.Duration, soft auction.SoftClose) int64 {
+	q := db.New(h.pool)
+	now, err := q.Clock(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	id, err := q.AuctionInsert(h.Context(), db.AuctionInsertParams{
+		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN", Lane: "standard",
+		SoftCloseWindowSeconds: int32(soft.Window.Seconds()), SoftCloseExtendSeconds: int32(soft.Extend.Seconds()),
+		StartAt: now, EndAt: now.Add(ends), Title: "Vintage watch",
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return id
+}
+
+// end lets an auction end now, as if its time had passed. The terms are fixed by a trigger, so the triggers are put off for it.
+func (h *house) end(id int64) {
+	h.exec(`SET session_replication_role = replica`,
+		fmt.Sprintf(`UPDATE auctions SET (start_at, end_at, original_end_at, version) = (LEAST(start_at, now() - interval '1 second'), now(), now(), version + 1) WHERE id = %d`, id))
+}
+
+// exec runs statements on a connection that is thrown away.
+func (h *house) exec(statements ...string) {
+	conn, err := h.pool.Acquire(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	raw := conn.Hijack()
+	defer raw.Close(context.Background())
+	for _, statement := range statements {
+		if _, err := raw.Exec(h.Context(), statement); err != nil {
+			h.Fatal(err)
+		}
+	}
+}
+
+func (h *house) state(id int64) auction.State {
+	rows, err := db.New(h.pool).AuctionsLive(h.Context(), []int64{id})
+	if err != nil || len(rows) != 1 {
+		h.Fatalf("%d rows, %v", len(rows), err)
+	}
+	return rows[0].Auction.State()
+}
+
+func (h *house) log(id int64) []auction.Bid {
+	rows, err := db.New(h.pool).BidsAfter(h.Context(), db.BidsAfterParams{AuctionID: id, RowLimit: 1 << 20})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return db.AcceptedMany(rows, usd)
+}
+
+func request(id, bidder, minor int64) auction.Request {
+	return auction.Request{AuctionID: id, BidderID: bidder, Amount: decimal(minor), Key: uuid.New()}
+}
+
+// outcome is what one request was told.
+type outcome struct {
+	request  auction.Request
+	bid      auction.Bid
+	replayed bool
+	err      error
+}
+
+// race sends all requests at once, spread over the placers, and returns what each was told.
+func race(ctx context.Context, requests []auction.Request, placers ...placer) []outcome {
+	outcomes := make([]outcome, len(requests))
+	var ready, done sync.WaitGroup
+	gate := make(chan struct{})
+	for i, r := range requests {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-gate
+			bid, replayed, err := placers[i%len(placers)].Place(ctx, r)
+			outcomes[i] = outcome{r, bid, replayed, err}
+		})
+	}
+	ready.Wait()
+	close(gate)
+	done.Wait()
+	return outcomes
+}
+
+// faults checks an auction against its log: P3 and P4, and that everything acknowledged is in it exactly once (P2, P5).
+func (h *house) faults(id int64, outcomes []outcome) error {
+	state, log := h.state(id), h.log(id)
+	var all []error
+	fault := func(format string, arg ...any) { all = append(all, fmt.Errorf(format, arg...)) }
+	price, keys := state.StartPrice, map[uuid.UUID]auction.Bid{}
+	for i, b := range log {
+		if b.Seq != int64(i+1) {
+			fault("bid %d has seq %d", i+1, b.Seq)
+		}
+		if b.Amount.Less(price.Add(state.MinIncrement)) {
+			fault("bid %d of %s follows %s", b.Seq, b.Amount, price)
+		}
+		if _, twice := keys[b.Key]; twice {
+			fault("key %s is in the log twice", b.Key)
+		}
+		price, keys[b.Key] = b.Amount, b
+	}
+	if !state.CurrentPrice.Equal(price) || state.BidCount != int64(len(log)) {
+		fault("price %s and count %d, but the log ends at %s with %d", state.CurrentPrice, state.BidCount, price, len(log))
+	}
+	if len(log) > 0 && state.LeaderID != log[len(log)-1].BidderID {
+		fault("leader %d, but the last bid is %d's", state.LeaderID, log[len(log)-1].BidderID)
+	}
+	for _, o := range outcomes {
+		logged, found := keys[o.request.Key]
+		switch {
+		case o.err == nil && !found:
+			fault("acknowledged and not in the log: %+v", o.bid)
+		case o.err == nil && (logged.BidderID != o.request.BidderID || logged.Seq != o.bid.Seq || !logged.Amount.Equal(o.bid.Amount) || logged.ID != o.bid.ID):
+			fault("answered %+v, logged %+v", o.bid, logged)
+		}
+	}
+	return errors.Join(all...)
+}
