@@ -1,0 +1,209 @@
+package live
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// tickEvery is the contract's bound: at most one update per auction and viewer in this time.
+	tickEvery = 150 * time.Millisecond
+	// beatEvery is how often each viewer gets the clock, with room to the contract's 15 s. Viewers are spread over beatSlots.
+	beatEvery = 12 * time.Second
+	beatSlots = 12
+	// writeWithin is how long a viewer whose socket is full may take before it is cut.
+	writeWithin = 10 * time.Second
+	// acknowledgedWithin is how long sent data may stay unacknowledged before the system ends the connection.
+	acknowledgedWithin = 20 * time.Second
+	// sendBuffer, in bytes, bounds what a stalled viewer holds in the system, and how stale what it reads later is.
+	sendBuffer = 16 << 10
+	// frameKept is how long a rendered frame is kept for viewers that are a little behind.
+	frameKept = 2 * time.Second
+	// comeBackSoonest and comeBackLatest are between which a viewer that is sent away is asked to come back, so that a restart does not
+	// bring all of them in one instant and yet nobody misses three seconds.
+	comeBackSoonest = 300 * time.Millisecond
+	comeBackLatest  = 1500 * time.Millisecond
+	// drainStep is how finely a drain is spread out.
+	drainStep = 10 * time.Millisecond
+	// endWithin is how long cut viewers' goroutines may take to notice.
+	endWithin = 2 * time.Second
+)
+
+// timing is what tests shorten.
+type timing struct{ tick, linger, writeWithin time.Duration }
+
+var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin}
+
+// Limits bound how many viewers a node lets in. Zero fields mean the defaults: 1000 from one address; in all 50,000, or fewer
+// where the process may not open as many files, an eighth of which is left for those who bid.
+type Limits struct {
+	Viewers           int
+	ViewersPerAddress int
+}
+
+const (
+	// viewersMax at some 4 KiB each in Go and 4 in the kernel is 400 MB; beyond it another node is due.
+	viewersMax = 50_000
+	// viewersPerAddressMax is generous: a campus or a mobile network shares one address.
+	viewersPerAddressMax = 1000
+)
+
+func (l Limits) orDefault() Limits {
+	if l.Viewers <= 0 {
+		l.Viewers = min(viewersMax, filesMax()/8*7)
+	}
+	if l.ViewersPerAddress <= 0 {
+		l.ViewersPerAddress = viewersPerAddressMax
+	}
+	return l
+}
+
+// Refusal is why somebody was not let in, with how long to wait before the next try.
+type Refusal struct {
+	reason     string
+	retryAfter time.Duration
+}
+
+func (r *Refusal) Error() string { return r.reason }
+
+// RetryAfter is at least one second, the least that the HTTP header can say.
+func (r *Refusal) RetryAfter() time.Duration { return r.retryAfter }
+
+// Refusals of Admit.
+var (
+	ErrFull     = &Refusal{"live: too many viewers", 10 * time.Second}
+	ErrDraining = &Refusal{"live: this node is about to stop", time.Second}
+)
+
+// door knows who is in.
+type door struct {
+	beatAll atomic.Bool // the next heartbeat goes to everybody
+
+	mu        sync.Mutex
+	viewers   int
+	last      uint8
+	slots     [beatSlots]map[*Viewer]struct{}
+	addresses map[string]int
+}
+
+// enter counts a viewer in, or returns false when a limit is reached.
+func (h *Hub) enter(v *Viewer) bool {
+	d := &h.door
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.viewers >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress {
+		return false
+	}
+	if d.addresses == nil {
+		d.addresses = map[string]int{}
+	}
+	d.viewers++
+	if v.address != "" {
+		d.addresses[v.address]++
+	}
+	d.last = (d.last + 1) % beatSlots
+	v.slot, v.joined = d.last, time.Now()
+	if d.slots[v.slot] == nil {
+		d.slots[v.slot] = map[*Viewer]struct{}{}
+	}
+	d.slots[v.slot][v] = struct{}{}
+	return true
+}
+
+func (h *Hub) exit(v *Viewer) {
+	d := &h.door
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.viewers--
+	delete(d.slots[v.slot], v)
+	if v.address == "" {
+		return
+	}
+	if d.addresses[v.address]--; d.addresses[v.address] == 0 {
+		delete(d.addresses, v.address)
+	}
+}
+
+// owns notes the connection that a viewer is served on.
+func (d *door) owns(v *Viewer, conn net.Conn) {
+	d.mu.Lock()
+	v.conn = conn
+	d.mu.Unlock()
+}
+
+func (d *door) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.viewers
+}
+
+// beat asks for the clock for one slot's viewers and adds them to the list.
+func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
+	all := d.beatAll.Swap(false)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.slots {
+		if i != slot && !all {
+			continue
+		}
+		for v := range d.slots[i] {
+			v.wants.Or(wantClock)
+			viewers = append(viewers, v)
+		}
+	}
+	return viewers
+}
+
+func (d *door) everybody() []*Viewer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	viewers := make([]*Viewer, 0, d.viewers)
+	for _, slot := range d.slots {
+		for v := range slot {
+			viewers = append(viewers, v)
+		}
+	}
+	return viewers
+}
+
+// Drain lets nobody in any more and asks all viewers, evenly over d, to come back after a short random while: to another node.
+// It returns when all are gone or ctx ends. Run goes on meanwhile, and the last prices still go out.
+func (h *Hub) Drain(ctx context.Context, d time.Duration) {
+	h.draining.Store(true)
+	viewers := h.door.everybody()
+	started := time.Now()
+	for i, v := range viewers {
+		due := started.Add(d * time.Duration(i) / time.Duration(len(viewers)))
+		if wait := time.Until(due); wait >= drainStep && !sleep(ctx, wait) {
+			return
+		}
+		v.wants.Or(wantRetry)
+		v.poke()
+	}
+	for h.door.count() > 0 && sleep(ctx, drainStep) {
+	}
+}
+
+// cutAll ends all viewers at once.
+func (h *Hub) cutAll() {
+	for _, v := range h.door.everybody() {
+		v.wants.Or(wantEnd)
+		v.poke()
+		h.door.mu.Lock()
+		conn := v.conn
+		h.door.mu.Unlock()
+		if conn != nil {
+			conn.Close() // whoever waits for it stops
+		}
+	}
+}
+
+// leaveIdle puts a topic on the list of those that may be forgotten.
+func (h *Hub) leaveIdle(t *topic) {
+	h.mu.Lock()
+	h.idle = append(h.idle, idleTopic{t, time.Now()})
+	h.mu.Unlock()
+}

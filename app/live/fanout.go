@@ -1,0 +1,138 @@
+package live
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+)
+
+const (
+	// pokesBetweenYields is after how many viewers a writer lets others run: bids go on while ten thousand are told.
+	pokesBetweenYields = 32
+	// viewersPerWriterMin is how many viewers make another writer worth its while.
+	viewersPerWriterMin = 256
+)
+
+// fanOut is the one loop that sends: a tick whenever something is new, at most one in timing.tick, and the heartbeat. When
+// sending takes long the ticks stretch, and each then carries more changes to an auction as one.
+func (h *Hub) fanOut(ctx context.Context) {
+	var round round
+	heart := time.NewTicker(beatEvery / beatSlots)
+	defer heart.Stop()
+	next := time.Now()
+	for slot := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-heart.C:
+			slot = (slot + 1) % beatSlots
+			round.viewers = h.door.beat(slot, round.viewers[:0])
+			h.send(round.viewers)
+			clear(round.viewers)
+		case <-h.news:
+			if !sleep(ctx, time.Until(next)) {
+				return
+			}
+			started := time.Now()
+			h.tick(&round)
+			took := time.Since(started)
+			h.metrics.tick.Observe(took.Seconds())
+			next = started.Add(max(h.timing.tick, took+took/4))
+		}
+	}
+}
+
+// round is the memory of a tick, kept for the next one.
+type round struct {
+	topics  []*topic
+	viewers []*Viewer
+	late    []*Viewer // who came so shortly before a tick that this change waits for the next
+}
+
+// tick shows what has changed since the last tick to everybody who watches it.
+func (h *Hub) tick(r *round) {
+	h.dirtyMu.Lock()
+	r.topics, h.dirty = h.dirty, r.topics[:0]
+	h.dirtyMu.Unlock()
+	r.viewers = append(r.viewers[:0], r.late...)
+	r.late = r.late[:0]
+	before := len(r.viewers)
+	for _, t := range r.topics {
+		r.viewers = t.show(r.viewers)
+	}
+	latest := time.Now().Add(-h.timing.tick)
+	send := r.viewers[:before]
+	for _, v := range r.viewers[before:] {
+		if v.joined.After(latest) {
+			r.late = append(r.late, v)
+		} else {
+			send = append(send, v)
+		}
+	}
+	h.send(send)
+	if len(r.late) > 0 {
+		wake(h.news)
+	}
+	clear(r.topics)
+	clear(r.viewers)
+}
+
+// show makes what was taken in visible, and adds the topic's viewers to the list.
+func (t *topic) show(viewers []*Viewer) []*Viewer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirty = false
+	t.shown.Store(t.revision)
+	for _, f := range t.feeds {
+		for _, s := range f.subscriptions {
+			viewers = append(viewers, s.viewer)
+		}
+	}
+	return viewers
+}
+
+// send pokes the viewers, shared out among a fixed few writers, and returns when each was written to or has somebody who will.
+func (h *Hub) send(viewers []*Viewer) {
+	writers := max(1, runtime.GOMAXPROCS(0)/2)
+	share := max(viewersPerWriterMin, (len(viewers)+writers-1)/writers)
+	var others sync.WaitGroup
+	for len(viewers) > share {
+		part := viewers[:share]
+		viewers = viewers[share:]
+		others.Go(func() { pokeAll(part) })
+	}
+	pokeAll(viewers)
+	others.Wait()
+}
+
+func pokeAll(viewers []*Viewer) {
+	for i, v := range viewers {
+		v.poke()
+		if i%pokesBetweenYields == pokesBetweenYields-1 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// setSlow notes whether Redis is away, and lets the next heartbeats tell everybody soon.
+func (h *Hub) setSlow(slow bool) {
+	if h.slow.Swap(slow) != slow {
+		h.door.beatAll.Store(true)
+	}
+}
+
+// sleep returns false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,234 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// lingerFor is how long an auction stays watched after its last viewer left: a reload or a changed list finds it ready.
+	lingerFor = time.Minute
+	// sweepEvery is how often what lingers, and frames that nobody needs any more, are looked through.
+	sweepEvery = time.Second
+)
+
+// Options are what a hub is made of. All but Limits are needed.
+type Options struct {
+	Database *pgxpool.Pool
+	Redis    *redis.Client // only its options are used: the hub has connections of its own
+	Metrics  prometheus.Registerer
+	Log      *slog.Logger
+	Limits   Limits
+}
+
+// Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any time, also before Run.
+type Hub struct {
+	log     *slog.Logger
+	limits  Limits
+	metrics *metrics
+	clock   *Clock
+	store   *store
+	publish *publisher
+	bus     *bus
+	timing  timing
+
+	mu     sync.RWMutex // taken before a topic's lock
+	topics map[int64]*topic
+	idle   []idleTopic // topics that had no viewer, oldest first
+
+	door     door          // who is in
+	draining atomic.Bool   // nobody is let in any more
+	news     chan struct{} // holds one: some topic is dirty
+	slow     atomic.Bool   // Redis is away, so news may be a second late
+
+	dirtyMu sync.Mutex
+	dirty   []*topic
+
+	framedMu sync.Mutex
+	framed   []*feed // feeds that hold a frame
+
+	background sync.WaitGroup // goroutines of viewers that the hub started itself
+}
+
+type idleTopic struct {
+	topic *topic
+	since time.Time
+}
+
+// New makes a hub. It connects to nothing before Run.
+func New(o Options) *Hub {
+	h := &Hub{
+		log: o.Log, limits: o.Limits.orDefault(), timing: defaultTiming,
+		topics: map[int64]*topic{}, news: make(chan struct{}, 1),
+	}
+	h.metrics = newMetrics(o.Metrics, h)
+	h.clock = newClock(o.Database)
+	h.store = newStore(o.Database, h)
+	client := ownClient(o.Redis)
+	h.publish = newPublisher(client, h)
+	h.bus = newBus(client, h)
+	h.slow.Store(true)
+	return h
+}
+
+// Run keeps the hub going until ctx ends; then it cuts whoever still watches. Redis and PostgreSQL may be away at any time.
+func (h *Hub) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, role := range []func(context.Context){
+		h.clock.run, h.store.run, h.store.reconcile, h.publish.run, h.bus.run, h.fanOut, h.sweep,
+	} {
+		running.Go(func() { role(ctx) })
+	}
+	running.Wait()
+	h.draining.Store(true)
+	h.cutAll()
+	h.background.Wait()
+	h.bus.close()
+}
+
+// Announce tells everybody what a commit led to: this node's viewers through the hub, the other nodes through Redis. It is called
+// on the way of a bid's answer, so it never waits for anything but a short lock and never fails; what gets lost on
+// the way is found by comparing with the database.
+func (h *Hub) Announce(u Update) {
+	h.apply(&u)
+	h.publish.put(&u)
+}
+
+// Clock is the node's estimate of PostgreSQL's clock.
+func (h *Hub) Clock() *Clock { return h.clock }
+
+// Known tells which of the auctions do not exist, and has the newest state of the others at hand when it returns, so that a
+// viewer admitted next sees it at once. It asks PostgreSQL about auctions that nobody on this node watches; the error wraps
+// auction.ErrUnavailable when that cannot be reached.
+func (h *Hub) Known(ctx context.Context, ids []int64) (missing []int64, err error) {
+	var unknown []int64
+	h.mu.RLock()
+	for _, id := range ids {
+		if t := h.topics[id]; t == nil || !t.loaded() {
+			unknown = append(unknown, id)
+		}
+	}
+	h.mu.RUnlock()
+	if len(unknown) == 0 {
+		return nil, nil
+	}
+	return h.store.load(ctx, unknown)
+}
+
+// apply takes in a state, whoever brought it, if its auction is watched and it is newer than what is known.
+func (h *Hub) apply(u *Update) {
+	h.mu.RLock()
+	t := h.topics[u.State.ID]
+	h.mu.RUnlock()
+	if t == nil {
+		return
+	}
+	news, whole := t.take(u)
+	if news {
+		h.mark(t)
+	}
+	if !whole {
+		h.store.doubt(true, t.id)
+	}
+}
+
+// mark puts a topic on the list of the next tick. The caller has found that it was not on it.
+func (h *Hub) mark(t *topic) {
+	h.dirtyMu.Lock()
+	h.dirty = append(h.dirty, t)
+	h.dirtyMu.Unlock()
+	wake(h.news)
+}
+
+// wake leaves a token in a channel that holds one.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// watch makes the topics of auctions that exist. Each is forgotten again unless a viewer comes.
+func (h *Hub) watch(updates []*Update) {
+	h.mu.Lock()
+	for _, u := range updates {
+		h.topic(u.State.ID)
+	}
+	h.mu.Unlock()
+	for _, u := range updates {
+		h.apply(u)
+	}
+}
+
+// topic finds or makes a topic. The caller holds h.mu.
+func (h *Hub) topic(id int64) *topic {
+	t := h.topics[id]
+	if t == nil {
+		t = &topic{id: id}
+		h.topics[id] = t
+		h.idle = append(h.idle, idleTopic{t, time.Now()})
+		h.bus.watch(id)
+	}
+	return t
+}
+
+// sweep forgets what nobody has watched for a while.
+func (h *Hub) sweep(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			h.forgetTopics(now)
+			h.forgetFrames(now)
+		}
+	}
+}
+
+func (h *Hub) forgetTopics(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for n < len(h.idle) && now.Sub(h.idle[n].since) >= h.timing.linger {
+		if t := h.idle[n].topic; h.topics[t.id] == t && t.unwatchedSince(h.idle[n].since) {
+			delete(h.topics, t.id)
+			h.bus.unwatch(t.id)
+		}
+		n++
+	}
+	h.idle = slices.Delete(h.idle, 0, n)
+}
+
+// liveIDs lists the watched auctions that can still change.
+func (h *Hub) liveIDs() []int64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	ids := make([]int64, 0, len(h.topics))
+	for id, t := range h.topics {
+		if !t.over.Load() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// version is the newest version known of an auction: 0 without any, and -1 when it is not watched.
+func (h *Hub) version(id int64) int64 {
+	h.mu.RLock()
+	t := h.topics[id]
+	h.mu.RUnlock()
+	if t == nil {
+		return -1
+	}
+	return t.version()
+}

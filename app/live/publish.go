@@ -1,0 +1,117 @@
+package live
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// unpublishedMax is how many auctions' newest states may wait for Redis; what comes on top is dropped and found by
+	// reconciling. At 2 KB each it is 16 MB.
+	unpublishedMax = 8192
+	// pipelineMax is how many messages go to Redis in one go.
+	pipelineMax = 500
+	// redisWithin bounds every word with Redis: a healthy one answers in a millisecond.
+	redisWithin = time.Second
+	// publishAgain is the pause after Redis failed, so that nobody spins while it is away.
+	publishAgain = 100 * time.Millisecond
+)
+
+// publisher tells other nodes what this one committed. It holds the newest state of each auction that has not been sent yet,
+// never a queue.
+type publisher struct {
+	client *redis.Client
+	hub    *Hub
+
+	mu      sync.Mutex
+	pending map[int64]*Update
+	work    chan struct{}
+}
+
+func newPublisher(client *redis.Client, h *Hub) *publisher {
+	return &publisher{client: client, hub: h, pending: map[int64]*Update{}, work: make(chan struct{}, 1)}
+}
+
+// ownClient makes a client like the given one that gives up soon and never repeats a command: what is repeated late is stale.
+func ownClient(client *redis.Client) *redis.Client {
+	options := *client.Options()
+	options.Dialer = nil // it holds on to the old options' time-outs
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisWithin, redisWithin, redisWithin
+	options.ContextTimeoutEnabled = true
+	options.MaxRetries, options.DialerRetries = -1, 1
+	options.PoolSize, options.MinIdleConns, options.MaxActiveConns = 2, 0, 0 // one publishes, one probes
+	return redis.NewClient(&options)
+}
+
+// put notes an update to be published. It does not wait.
+func (p *publisher) put(u *Update) {
+	p.mu.Lock()
+	id := u.State.ID
+	known, waits := p.pending[id]
+	if waits {
+		u, _ = newer(known, u)
+	}
+	full := !waits && len(p.pending) >= unpublishedMax
+	if !full {
+		p.pending[id] = u
+	}
+	p.mu.Unlock()
+	if full {
+		p.hub.metrics.published.WithLabelValues("dropped").Inc()
+		return
+	}
+	wake(p.work)
+}
+
+// run publishes what waits; while it does so the next collects.
+func (p *publisher) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.work:
+		}
+		updates := p.take()
+		for len(updates) > 0 {
+			part := updates[:min(pipelineMax, len(updates))]
+			updates = updates[len(part):]
+			if err := p.publish(ctx, part); err != nil {
+				p.hub.metrics.published.WithLabelValues("dropped").Add(float64(len(part) + len(updates)))
+				if !sleep(ctx, publishAgain) {
+					return
+				}
+				break
+			}
+			p.hub.metrics.published.WithLabelValues("published").Add(float64(len(part)))
+		}
+	}
+}
+
+func (p *publisher) take() []*Update {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	updates := make([]*Update, 0, len(p.pending))
+	for _, u := range p.pending {
+		updates = append(updates, u)
+	}
+	clear(p.pending)
+	return updates
+}
+
+func (p *publisher) publish(ctx context.Context, updates []*Update) error {
+	ctx, cancel := context.WithTimeout(ctx, redisWithin)
+	defer cancel()
+	pipeline := p.client.Pipeline()
+	for _, u := range updates {
+		message, err := encodeWire(u)
+		if err != nil {
+			return err
+		}
+		pipeline.Publish(ctx, channelOf(u.State.ID), message)
+	}
+	_, err := pipeline.Exec(ctx)
+	return err
+}

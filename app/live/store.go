@@ -1,0 +1,278 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"martelo/app/auction"
+	"martelo/db"
+)
+
+const (
+	// askedMax is how many auctions one query asks about: some milliseconds' work.
+	askedMax = 1000
+	// reconcileEvery is how often all watched auctions are compared with the database. Whatever is lost on the other ways is
+	// found within this, a query and a tick: inside the two seconds that are promised.
+	reconcileEvery = time.Second
+	// fetchWithin bounds one query, so that a PostgreSQL that hangs is asked again soon after it is back.
+	fetchWithin = time.Second
+	// loadWithin bounds how long somebody waits for a first state.
+	loadWithin = 3 * time.Second
+	// fetchAgain is the pause after a query failed.
+	fetchAgain = 250 * time.Millisecond
+)
+
+// store asks PostgreSQL for states. Requests that come while a query runs are asked together in the next.
+type store struct {
+	pool    *pgxpool.Pool
+	queries *db.Queries
+	hub     *Hub
+
+	mu      sync.Mutex
+	waiting []*load
+	doubted map[int64]bool // auctions to look at soon; true: also if the version has not moved
+	work    chan struct{}
+	away    bool // PostgreSQL; so that each change is logged once
+}
+
+// load is somebody who waits for the states of auctions.
+type load struct {
+	ids     []int64
+	missing []int64
+	err     error
+	done    chan struct{}
+}
+
+func newStore(pool *pgxpool.Pool, h *Hub) *store {
+	return &store{pool: pool, queries: db.New(pool), hub: h, doubted: map[int64]bool{}, work: make(chan struct{}, 1)}
+}
+
+// load makes topics of the auctions with their newest states, and returns those that do not exist.
+func (s *store) load(ctx context.Context, ids []int64) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadWithin)
+	defer cancel()
+	l := &load{ids: ids, done: make(chan struct{})}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, l)
+	s.mu.Unlock()
+	wake(s.work)
+	select {
+	case <-l.done:
+		return l.missing, l.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("live: first states: %w: %w", auction.ErrUnavailable, ctx.Err())
+	}
+}
+
+// doubt has auctions looked at soon, because something may have been missed: whole, for one whose history has a gap, or only if the
+// version has moved. It does not wait.
+func (s *store) doubt(whole bool, ids ...int64) {
+	s.mu.Lock()
+	for _, id := range ids {
+		s.doubted[id] = s.doubted[id] || whole
+	}
+	s.mu.Unlock()
+	wake(s.work)
+}
+
+func (s *store) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			s.answer(s.takeWaiting(), nil, ctx.Err())
+			return
+		case <-s.work:
+		}
+		s.serve(ctx, s.takeWaiting())
+		if s.settle(ctx) != nil && sleep(ctx, fetchAgain) {
+			wake(s.work)
+		}
+	}
+}
+
+func (s *store) takeWaiting() []*load {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	loads := s.waiting
+	s.waiting = nil
+	return loads
+}
+
+// serve answers those who wait, all with as few queries as possible.
+func (s *store) serve(ctx context.Context, loads []*load) {
+	var ids []int64
+	for _, l := range loads {
+		ids = append(ids, l.ids...)
+	}
+	slices.Sort(ids)
+	found := make(map[int64]bool, len(ids))
+	for part := range slices.Chunk(slices.Compact(ids), askedMax) {
+		updates, err := s.fetch(ctx, part)
+		if err != nil {
+			s.answer(loads, nil, err)
+			return
+		}
+		s.hub.watch(updates)
+		for _, u := range updates {
+			found[u.State.ID] = true
+		}
+	}
+	s.answer(loads, found, nil)
+}
+
+func (s *store) answer(loads []*load, found map[int64]bool, err error) {
+	for _, l := range loads {
+		for _, id := range l.ids {
+			if err == nil && !found[id] {
+				l.missing = append(l.missing, id)
+			}
+		}
+		if err != nil {
+			l.err = fmt.Errorf("live: first states: %w", db.Unavailable(err))
+		}
+		close(l.done)
+	}
+}
+
+// settle looks at the auctions in doubt. On failure those that are left stay so.
+func (s *store) settle(ctx context.Context) error {
+	s.mu.Lock()
+	var moved, whole []int64
+	for id, all := range s.doubted {
+		if all {
+			whole = append(whole, id)
+		} else {
+			moved = append(moved, id)
+		}
+	}
+	clear(s.doubted)
+	s.mu.Unlock()
+	return errors.Join(s.inParts(ctx, whole, true, s.freshen), s.inParts(ctx, moved, false, s.compare))
+}
+
+func (s *store) inParts(ctx context.Context, ids []int64, whole bool, look func(context.Context, []int64) error) error {
+	for len(ids) > 0 {
+		part := ids[:min(askedMax, len(ids))]
+		if err := look(ctx, part); err != nil {
+			s.doubt(whole, ids...)
+			return err
+		}
+		ids = ids[len(part):]
+	}
+	return nil
+}
+
+// freshen takes in the newest states of watched auctions.
+func (s *store) freshen(ctx context.Context, ids []int64) error {
+	updates, err := s.fetch(ctx, ids)
+	for _, u := range updates {
+		s.hub.apply(u)
+	}
+	return err
+}
+
+// compare asks for the versions of watched auctions, and for the states of those that have moved on.
+func (s *store) compare(ctx context.Context, ids []int64) error {
+	within, cancel := context.WithTimeout(ctx, fetchWithin)
+	defer cancel()
+	rows, err := s.queries.AuctionVersions(within, ids)
+	s.note(within, err)
+	if err != nil {
+		return err
+	}
+	var behind []int64
+	for _, row := range rows {
+		if known := s.hub.version(row.ID); known >= 0 && row.Version > known {
+			behind = append(behind, row.ID)
+		}
+	}
+	if len(behind) == 0 {
+		return nil
+	}
+	s.hub.metrics.found.Add(float64(len(behind)))
+	return s.freshen(ctx, behind)
+}
+
+// fetch reads states with their newest bids, both as of one moment.
+func (s *store) fetch(ctx context.Context, ids []int64) (updates []*Update, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	defer cancel()
+	defer func() { s.note(ctx, err) }()
+	var states []db.AuctionsLiveRow
+	var bids []db.BidsLatestOfManyRow
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		queries := db.New(tx)
+		var err error
+		if states, err = queries.AuctionsLive(ctx, ids); err != nil {
+			return err
+		}
+		bids, err = queries.BidsLatestOfMany(ctx, db.BidsLatestOfManyParams{AuctionIds: ids, RowLimit: RecentMax})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[int64]*Update, len(states))
+	for _, row := range states {
+		u := &Update{State: row.Auction.State()}
+		byID[u.State.ID] = u
+		updates = append(updates, u)
+	}
+	for _, row := range bids {
+		if u := byID[row.Bid.AuctionID]; u != nil {
+			u.Recent = append(u.Recent, row.Bid.Accepted(u.State.Currency))
+		}
+	}
+	return updates, nil
+}
+
+// note logs when PostgreSQL goes and when it comes back, and nothing in between.
+func (s *store) note(ctx context.Context, err error) {
+	if ctx.Err() == context.Canceled {
+		return
+	}
+	s.mu.Lock()
+	changed := s.away != (err != nil)
+	s.away = err != nil
+	s.mu.Unlock()
+	if !changed {
+		return
+	}
+	s.hub.metrics.away("postgresql", err != nil)
+	if err != nil {
+		s.hub.log.Warn("live: PostgreSQL is away, viewers keep the last states", "error", err)
+	} else {
+		s.hub.log.Info("live: PostgreSQL is back")
+	}
+}
+
+// reconcile compares the watched auctions with the database, over and over: it finds what no announcement told of, because
+// Redis was away, a message was lost, or a node died between its commit and its announcement.
+func (s *store) reconcile(ctx context.Context) {
+	for {
+		started := time.Now()
+		ids := s.hub.liveIDs()
+		parts := (len(ids) + askedMax - 1) / askedMax
+		asked := 0
+		for part := range slices.Chunk(ids, askedMax) {
+			if err := s.compare(ctx, part); err != nil {
+				break // the next round asks about all again
+			}
+			asked++
+			// The queries of a round are spread over its time: a database likes many small loads better than one large one.
+			if !sleep(ctx, time.Until(started.Add(reconcileEvery*time.Duration(asked)/time.Duration(parts)))) {
+				return
+			}
+		}
+		if !sleep(ctx, time.Until(started.Add(reconcileEvery))) {
+			return
+		}
+	}
+}
