@@ -156,6 +156,16 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 	return s, nil
 }
 
+// OpenAt starts a scheduled auction whose start has come, which the opening of many at once states in SQL (AuctionOpenDue).
+func (s State) OpenAt(now time.Time) (State, bool) {
+	if s.Status != Scheduled || now.Before(s.StartAt) {
+		return s, false
+	}
+	s.Status = Open
+	s.Version++
+	return s, true
+}
+
 // Due tells whether the auction's end has come and it waits to be closed.
 func (s State) Due(now time.Time) bool { return s.Status == Open && !now.Before(s.EndAt) }
 

@@ -1,0 +1,263 @@
+package outbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"martelo/app/outbox"
+	"martelo/db"
+	"martelo/db/dbtest"
+)
+
+// told is a consumer that remembers, and fails when it is told to.
+type told struct {
+	mu       sync.Mutex
+	events   []outbox.Event
+	failFrom int // events of one Publish from this one on are not acknowledged; 0: none fail
+}
+
+func (s *told) Publish(_ context.Context, events []outbox.Event) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failFrom > 0 && len(events) >= s.failFrom {
+		s.events = append(s.events, events[:s.failFrom-1]...)
+		return s.failFrom - 1, errors.New("the broker is away")
+	}
+	s.events = append(s.events, events...)
+	return len(events), nil
+}
+
+func (s *told) ids() (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// fill writes auctions with bids of 1.10, 1.20 …, closed, with the rows that their writers would have left.
+func fill(t testing.TB, pool *pgxpool.Pool, auctions, bids int) (ids []int64) {
+	user, err := db.New(pool).UserInsert(t.Context(), db.UserInsertParams{Name: "somebody", Role: "seller"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bidder, err := db.New(pool).UserInsert(t.Context(), db.UserInsertParams{Name: "somebody", Role: "user"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range auctions {
+		var id int64
+		if err := pool.QueryRow(t.Context(), `
+			INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle,
+			    bid_count, bidder_count, status, start_at, end_at, original_end_at, closed_at)
+			VALUES ($1, 'USD', 2, 100, 10, 100 + 10 * $3, CASE WHEN $3 > 0 THEN $2::bigint END, CASE WHEN $3 > 0 THEN 1 END, $3, LEAST($3, 1), 'CLOSED',
+			    now() - interval '2 hours', now() - interval '1 hour', now() - interval '1 hour', now()) RETURNING id`, user.ID, bidder.ID, bids).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		for _, sql := range []string{
+			fmt.Sprintf(`INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
+				SELECT %d, n, %d, 1, 100 + 10 * n, gen_random_uuid(), now() FROM generate_series(1, %d) AS n`, id, bidder.ID, bids),
+			fmt.Sprintf(`INSERT INTO outbox (topic, auction_id, first_seq, last_seq) SELECT 'bid-accepted', %d, n, n FROM generate_series(1, %d) AS n`, id, bids),
+			fmt.Sprintf(`INSERT INTO outbox (topic, auction_id) VALUES ('auction-closed', %d)`, id),
+		} {
+			if _, err := pool.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return ids
+}
+
+func relay(pool *pgxpool.Pool, sink outbox.Sink) *outbox.Relay {
+	return outbox.NewRelay(pool, sink, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+}
+
+func drain(t testing.TB, r *outbox.Relay) {
+	for more := true; more; {
+		var err error
+		if more, err = r.Turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func waiting(t testing.TB, pool *pgxpool.Pool) int64 {
+	backlog, err := db.New(pool).OutboxBacklog(t.Context(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return backlog.Waiting
+}
+
+// inOrder checks that each auction's events came in the order of its history, with nothing missing; repeats only repeat what came.
+func inOrder(t testing.TB, ids []string, auctions []int64, bids int) {
+	for _, id := range auctions {
+		var want, got []string
+		for n := range bids {
+			want = append(want, fmt.Sprintf("bid-accepted:%d:%d", id, n+1))
+		}
+		want = append(want, fmt.Sprintf("auction-closed:%d", id))
+		for _, e := range ids {
+			if strings.HasPrefix(e, fmt.Sprintf("bid-accepted:%d:", id)) || e == want[bids] {
+				if !slices.Contains(got, e) {
+					got = append(got, e)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("auction %d was told as %v", id, got)
+		}
+	}
+}
+
+func TestEventsHaveTheContractsShape(t *testing.T) {
+	pool := dbtest.Pool(t)
+	sold, unsold := fill(t, pool, 1, 1)[0], fill(t, pool, 1, 0)[0]
+	sink := &told{}
+	drain(t, relay(pool, sink))
+	if len(sink.events) != 3 {
+		t.Fatalf("%d events", len(sink.events))
+	}
+	for i, want := range []string{
+		fmt.Sprintf(`"data":{"auctionId":%d,"seq":1,"bidderId":`, sold),
+		fmt.Sprintf(`"data":{"auctionId":%d,"sellerId":`, sold),
+		`"winnerId":null,"hammerPrice":null,"currency":"USD","bidCount":0,"closedAt":"`,
+	} {
+		if !strings.Contains(string(sink.events[i].Value), want) {
+			t.Errorf("event %d is %s", i, sink.events[i].Value)
+		}
+	}
+	if e := sink.events[2]; e.Topic != "auction-closed" || e.Key != fmt.Sprint(unsold) {
+		t.Errorf("%+v", e)
+	}
+	var envelope map[string]any
+	if err := json.Unmarshal(sink.events[0].Value, &envelope); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]any{
+		"specversion": "1.0", "type": "bid-accepted", "id": fmt.Sprintf("bid-accepted:%d:1", sold), "datacontenttype": "application/json",
+	} {
+		if envelope[key] != want {
+			t.Errorf("%s is %v", key, envelope[key])
+		}
+	}
+	data := envelope["data"].(map[string]any)
+	if at, err := time.Parse(time.RFC3339Nano, data["acceptedAt"].(string)); err != nil || data["amount"] != "1.10" || at.Location() != time.UTC {
+		t.Errorf("%v", data)
+	}
+}
+
+// A sink that fails in the middle gets the rest later, in order; nothing is lost, and only what was not acknowledged comes again.
+func TestAFailureStopsAndIsMadeGood(t *testing.T) {
+	pool := dbtest.Pool(t)
+	auctions := fill(t, pool, 5, 6)
+	sink := &told{failFrom: 10}
+	r := relay(pool, sink)
+	if _, err := r.Turn(t.Context()); err == nil {
+		t.Fatal("the failure was kept quiet")
+	}
+	if left := waiting(t, pool); left != 35-9 {
+		t.Fatalf("%d rows wait after 9 of 35 were acknowledged", left)
+	}
+	sink.failFrom = 0
+	drain(t, r)
+	if ids := sink.ids(); len(ids) != 35 {
+		t.Errorf("%d events for 35 facts", len(ids))
+	}
+	inOrder(t, sink.ids(), auctions, 6)
+	if left := waiting(t, pool); left != 0 {
+		t.Errorf("%d rows are left", left)
+	}
+}
+
+// Several nodes relay at once, and some die between the hand-over and the deletion: each auction's events still come in order, none is lost.
+func TestManyRelaysKeepTheOrder(t *testing.T) {
+	pool := dbtest.Pool(t)
+	auctions := fill(t, pool, 8, 5)
+	sink := &told{}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for range 3 {
+		running.Go(func() { relay(pool, sink).Run(ctx) })
+	}
+	running.Go(func() { relay(pool, dying{sink}).Run(ctx) })
+	deadline := time.Now().Add(20 * time.Second)
+	for waiting(t, pool) > 0 && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	running.Wait()
+	inOrder(t, sink.ids(), auctions, 5)
+}
+
+// dying tells the consumer and crashes before it can say so.
+type dying struct{ sink outbox.Sink }
+
+func (d dying) Publish(ctx context.Context, events []outbox.Event) (int, error) {
+	_, _ = d.sink.Publish(ctx, events)
+	return 0, errors.New("crashed")
+}
+
+func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(4, outbox.TopicBidAccepted, outbox.TopicAuctionClosed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	pool := dbtest.Pool(t)
+	auctions := fill(t, pool, 6, 7)
+	sink, err := outbox.NewKafkaSink(cluster.ListenAddrs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sink.Close()
+	drain(t, relay(pool, sink))
+
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics(outbox.TopicBidAccepted, outbox.TopicAuctionClosed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	next, partition, closed := map[string]int{}, map[string]int32{}, map[string]int{}
+	for seen := 0; seen < 6*8; {
+		fetches := client.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			t.Fatal(err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			seen++
+			key := string(r.Key)
+			if r.Topic == outbox.TopicAuctionClosed {
+				closed[key]++
+				return
+			}
+			next[key]++
+			if was, ok := partition[key]; ok && was != r.Partition || !strings.Contains(string(r.Value), fmt.Sprintf(`"seq":%d,`, next[key])) {
+				t.Errorf("auction %s, partition %d: %s", key, r.Partition, r.Value)
+			}
+			partition[key] = r.Partition
+		})
+	}
+	for _, id := range auctions {
+		if closed[fmt.Sprint(id)] != 1 {
+			t.Errorf("auction %d was told closed %d times", id, closed[fmt.Sprint(id)])
+		}
+	}
+}
