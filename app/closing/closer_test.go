@@ -1,8 +1,10 @@
 package closing_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -227,6 +229,7 @@ func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
 		for _, row := range live {
 			states = append(states, row.Auction.State())
 		}
+		slices.SortFunc(states, func(a, b auction.State) int { return cmp.Compare(a.ID, b.ID) })
 		return states
 	}
 	before := read()
