@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"time"
 	"unicode/utf8"
 
@@ -149,12 +150,15 @@ func (o object) time(field string) (time.Time, *auction.FieldError) {
 		return time.Time{}, nil
 	}
 	text, wrong := o.text(field)
-	var t time.Time
-	if wrong != nil || t.UnmarshalText([]byte(text)) != nil {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if wrong != nil || err != nil || !momentForm.MatchString(text) {
 		return time.Time{}, &auction.FieldError{Field: field, Reason: "This is a time with its offset, such as 2030-01-31T18:00:00Z."}
 	}
 	return t.UTC().Truncate(time.Microsecond), nil
 }
+
+// momentForm is RFC 3339's; time.Parse alone would take more, such as a comma before the fraction.
+var momentForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // object reads an object; empty when absent.
 func (o object) object(field string) (object, *auction.FieldError) {
