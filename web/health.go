@@ -38,6 +38,9 @@ func (s *Server) healthReady(c echo.Context) error {
 		health.Away = append(health.Away, "postgresql")
 		c.Response().Header().Set("Retry-After", wholeSeconds(retryUnavailable))
 	}
+	if s.leaving.Load() {
+		health.Status, status = "leaving", http.StatusServiceUnavailable
+	}
 	if redis != nil {
 		health.Away = append(health.Away, "redis")
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -62,6 +63,7 @@ type Server struct {
 	sessions *scs.SessionManager
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
+	leaving  atomic.Bool
 }
 
 // New makes a server.
@@ -88,6 +90,9 @@ func (s *Server) HTTP() *http.Server {
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }
+
+// Leave makes the node unready, so that whoever sends it visitors sends them elsewhere. It goes on answering.
+func (s *Server) Leave() { s.leaving.Store(true) }
 
 func (s *Server) routes() {
 	get := func(path string, h echo.HandlerFunc) {

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"martelo/app/account"
+	"martelo/app/auction"
+	"martelo/app/bidding"
+	"martelo/app/catalog"
+	"martelo/app/live"
+	"martelo/app/money"
+	"martelo/app/selling"
+	"martelo/db"
+)
+
+// demoPassword opens every demo account. The accounts exist only where somebody ran martelo demo.
+const demoPassword = "martelo-demo"
+
+var demoSellers = []account.Account{
+	{Email: "alma@demo.example", Name: "Alma Watches", Role: account.RoleSeller},
+	{Email: "northgate@demo.example", Name: "Northgate Books", Role: account.RoleSeller},
+	{Email: "oficina@demo.example", Name: "Oficina Tavares", Role: account.RoleSeller},
+}
+
+var demoBuyers = []account.Account{
+	{Email: "ines@demo.example", Name: "Inês"},
+	{Email: "jonas@demo.example", Name: "Jonas"},
+	{Email: "mei@demo.example", Name: "Mei"},
+}
+
+var demoAdmin = account.Account{Email: "house@demo.example", Name: "The house", Role: account.RoleAdmin}
+
+type demoLot struct {
+	seller             int
+	title, description string
+	currency           string
+	start, increment   string
+	starts, ends       time.Duration
+	bids               []string // by the buyers in turn
+}
+
+var demoLots = []demoLot{
+	{0, "Omega Seamaster 300, 1967", "Steel, automatic calibre 552, original dial with light patina. Serviced last spring; keeps time within six seconds a day. On its later bracelet, with the box.", "USD", "1000.00", "10.00", 0, 2 * time.Minute, []string{"1010.00", "1100.00", "1150.00"}},
+	{2, "Carpenter's workbench in beech, about 1930", "Two vices, tool well, dog holes along the front. Some worm in one foot, treated. 196 × 62 × 84 cm. Collection only.", "EUR", "180.00", "10.00", 0, 4 * time.Minute, []string{"190.00", "210.00"}},
+	{1, "Darwin, On the Origin of Species, sixth edition, 1872", "John Murray, London. Original green cloth, spine faded, hinges sound. Folding diagram present. Ownership inscription on the half-title.", "GBP", "650.00", "25.00", 0, 25 * time.Minute, []string{"675.00", "725.00", "800.00", "850.00"}},
+	{0, "Seiko 6139 chronograph, blue dial, 1971", "The reference with the blue tachymeter ring. Chronograph runs and resets cleanly; the bezel has two small marks.", "JPY", "60000", "1000", 0, time.Hour, []string{"61000", "65000"}},
+	{2, "Six azulejo tiles, Lisbon, eighteenth century", "Blue on white, a running border of acanthus. Two with old repairs to the corners. Each about 14 × 14 cm.", "EUR", "240.00", "20.00", 0, 3 * time.Hour, []string{"260.00"}},
+	{1, "Admiralty chart of the Azores, 1911", "Engraved, corrected in ink to 1916, backed on linen. Fold lines, one tear closed. 101 × 66 cm.", "GBP", "90.00", "5.00", 0, 6 * time.Hour, nil},
+	{0, "Longines pocket watch, silver, 1908", "Open face, white enamel dial without a hairline, hinged back with a hunting scene. Running; not timed.", "USD", "220.00", "10.00", 0, 11 * time.Hour, []string{"230.00", "240.00", "250.00"}},
+	{2, "Pair of Thonet bentwood chairs, no. 14", "Stamped under the seat rails. New cane in both, old finish kept.", "EUR", "160.00", "10.00", 0, 26 * time.Hour, []string{"170.00"}},
+	{1, "Le Petit Prince, first French edition, 1945", "Gallimard, Paris. Wrappers with small losses at the head of the spine; inside clean and unopened in part.", "EUR", "400.00", "20.00", 0, 50 * time.Hour, nil},
+	{0, "Box of watchmaker's tools", "Staking set by Boley, screwdrivers, hand removers, a loupe and two movement holders, in a beech box with drawers.", "USD", "0.00", "5.00", 0, 3 * 24 * time.Hour, []string{"5.00", "40.00", "45.00"}},
+	{2, "Portuguese guitar by Grácio, about 1965", "Coimbra pattern, spruce top, twelve strings. One closed crack by the bridge. In its case.", "EUR", "700.00", "25.00", 0, 5 * 24 * time.Hour, []string{"725.00"}},
+	{1, "Complete run of The Yellow Book, 1894–1897", "Thirteen volumes in yellow cloth, spines toned, plates complete.", "GBP", "1200.00", "50.00", 20 * time.Minute, 7 * 24 * time.Hour, nil},
+}
+
+// demo fills an empty house: three sellers, three buyers, an admin, a dozen lots that end from two minutes to a week from now, some with
+// bids. Run again, it opens a fresh dozen once few of the last are left open, and otherwise only says how to sign in.
+func demo(ctx context.Context, out io.Writer) error {
+	return withPool(func(pool *pgxpool.Pool) error {
+		people := account.New(pool)
+		sellers, err := admit(ctx, people, demoSellers)
+		if err != nil {
+			return err
+		}
+		buyers, err := admit(ctx, people, demoBuyers)
+		if err != nil {
+			return err
+		}
+		if _, err := admit(ctx, people, []account.Account{demoAdmin}); err != nil {
+			return err
+		}
+		enough, err := stillOpen(ctx, pool, sellers)
+		if err != nil {
+			return err
+		}
+		if !enough {
+			if err := openLots(ctx, pool, sellers, buyers); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(out, "demo logins, password %s: seller %s, buyers %s and %s, admin %s\n",
+			demoPassword, demoSellers[0].Email, demoBuyers[0].Email, demoBuyers[1].Email, demoAdmin.Email)
+		return err
+	})
+}
+
+// admit signs up who is not there yet.
+func admit(ctx context.Context, people *account.People, accounts []account.Account) ([]int64, error) {
+	var ids []int64
+	for _, a := range accounts {
+		person, err := people.ByEmail(ctx, a.Email)
+		if errors.Is(err, account.ErrNoSuchUser) {
+			a.Password = demoPassword
+			person, err = people.SignUp(ctx, a)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("demo: %s: %w", a.Email, err)
+		}
+		ids = append(ids, person.ID)
+	}
+	return ids, nil
+}
+
+// stillOpen tells whether more than half of the demo's lots can be bid on.
+func stillOpen(ctx context.Context, pool *pgxpool.Pool, sellers []int64) (bool, error) {
+	open := 0
+	for _, seller := range sellers {
+		page, err := catalog.New(pool).List(ctx, catalog.Filter{SellerID: seller, Status: auction.Open, Limit: catalog.PageMax})
+		if err != nil {
+			return false, err
+		}
+		open += len(page.Auctions)
+	}
+	return open > len(demoLots)/2, nil
+}
+
+func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) error {
+	silent := func(live.Update) {} // nodes that run find new auctions in the database
+	log := slog.New(slog.DiscardHandler)
+	house, desk := selling.New(pool, silent, log), bidding.New(pool, silent, log, nil)
+	now, err := db.New(pool).Clock(ctx)
+	if err != nil {
+		return err
+	}
+	for _, lot := range demoLots {
+		draft, err := lot.draft(sellers[lot.seller], now)
+		if err != nil {
+			return fmt.Errorf("demo: %s: %w", lot.title, err)
+		}
+		id, err := house.Open(ctx, draft)
+		if err != nil {
+			return fmt.Errorf("demo: %s: %w", lot.title, err)
+		}
+		for i, text := range lot.bids {
+			amount, err := money.Parse(text)
+			if err != nil {
+				return err
+			}
+			bid := auction.Request{AuctionID: id, BidderID: buyers[i%len(buyers)], Amount: amount, Key: uuid.New()}
+			if _, _, err := desk.Place(ctx, bid); err != nil {
+				return fmt.Errorf("demo: bid of %s on %s: %w", text, lot.title, err)
+			}
+		}
+	}
+	return desk.Stop(ctx)
+}
+
+func (l demoLot) draft(seller int64, now time.Time) (auction.Draft, error) {
+	currency, err := money.ParseCurrency(l.currency)
+	if err != nil {
+		return auction.Draft{}, err
+	}
+	draft := auction.Draft{
+		SellerID: seller, Title: l.title, Description: l.description, Currency: currency,
+		EndAt: now.Add(l.ends), SoftClose: auction.DefaultSoftClose, Lane: auction.Standard,
+	}
+	if l.starts > 0 {
+		draft.StartAt = now.Add(l.starts)
+	}
+	if draft.StartPrice, err = parseAmount(l.start, currency); err != nil {
+		return draft, err
+	}
+	draft.MinIncrement, err = parseAmount(l.increment, currency)
+	return draft, err
+}
+
+func parseAmount(text string, c money.Currency) (money.Amount, error) {
+	decimal, err := money.Parse(text)
+	if err != nil {
+		return money.Amount{}, err
+	}
+	return decimal.In(c)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+
+	"martelo/app/account"
+	"martelo/app/bidding"
+	"martelo/app/catalog"
+	"martelo/app/closing"
+	"martelo/app/limits"
+	"martelo/app/live"
+	"martelo/app/outbox"
+	"martelo/app/selling"
+	"martelo/db"
+	"martelo/web"
+)
+
+const (
+	// leaveWithin is the contract's time from SIGTERM to the end; what takes longer is cut.
+	leaveWithin = 9 * time.Second
+	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
+	drainFor = 3 * time.Second
+	// pingWithin bounds asking a store whether it answers.
+	pingWithin = 800 * time.Millisecond
+)
+
+// house is one node with everything in it, built once and in order of what stands on what.
+type house struct {
+	settings settings
+	log      *slog.Logger
+	metrics  *prometheus.Registry
+	bidders  *pgxpool.Pool // for bids, opening, closing and telling
+	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
+	redis    *redis.Client
+	limits   *limits.Limits
+	hub      *live.Hub
+	desk     *bidding.Desk
+	closer   *closing.Closer
+	relay    *outbox.Relay
+	kafka    *outbox.KafkaSink
+	server   *web.Server
+}
+
+// serve runs a node until ctx ends.
+func serve(ctx context.Context) error {
+	s, err := readSettings("DATABASE_URL", "REDIS_URL")
+	if err != nil {
+		return err
+	}
+	h, err := build(s)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	listener, err := live.Listen(ctx, s.ListenAddr)
+	if err != nil {
+		return fmt.Errorf("LISTEN_ADDR: %w", err)
+	}
+	return h.run(ctx, listener)
+}
+
+// build makes a node. It connects to nothing: a node may start while its stores are away.
+func build(s settings) (h *house, err error) {
+	h = &house{settings: s, log: s.logger(), metrics: prometheus.NewRegistry()}
+	slog.SetDefault(h.log)
+	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if h.bidders, err = db.Open(s.DatabaseURL, s.DatabaseConnections/2); err != nil {
+		return h, err
+	}
+	if h.readers, err = db.OpenReader(s.DatabaseURL, s.DatabaseConnections-s.DatabaseConnections/2); err != nil {
+		return h, err
+	}
+	options, err := redis.ParseURL(s.RedisURL)
+	if err != nil {
+		return h, fmt.Errorf("REDIS_URL: %w", err)
+	}
+	h.redis = redis.NewClient(options)
+	h.limits = limits.Open(h.redis, h.log)
+	h.hub = live.New(live.Options{
+		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
+		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
+	})
+	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics)
+	h.closer = closing.New(h.bidders, h.hub.Announce, h.log, h.metrics)
+	var sink outbox.Sink = outbox.LogSink{Log: h.log}
+	if len(s.KafkaBrokers) > 0 {
+		if h.kafka, err = outbox.NewKafkaSink(s.KafkaBrokers); err != nil {
+			return h, err
+		}
+		sink = h.kafka
+	}
+	h.relay = outbox.NewRelay(h.bidders, sink, h.log, h.metrics)
+	h.server, err = h.door()
+	return h, err
+}
+
+func (h *house) door() (*web.Server, error) {
+	sales := selling.New(h.bidders, h.hub.Announce, h.log)
+	public, err := url.Parse(h.settings.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("PUBLIC_URL: %w", err)
+	}
+	var proxies []netip.Prefix
+	for _, text := range h.settings.TrustedProxies {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("TRUSTED_PROXIES: %w", err)
+		}
+		proxies = append(proxies, prefix)
+	}
+	return web.New(web.Deps{
+		Log: h.log, Metrics: h.metrics, People: account.New(h.readers), Catalog: catalog.New(h.readers), Limits: h.limits,
+		Place: h.desk.Place, Open: sales.Open, Cancel: sales.Cancel,
+		PingDatabase: h.bidders.Ping, PingRedis: h.limits.Ping,
+		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
+	}), nil
+}
+
+// run serves on the listener until ctx ends, then leaves in order: no new visitors, answers and live streams come to their end, bids that
+// were taken are decided, and only then what they stand on goes.
+func (h *house) run(ctx context.Context, listener net.Listener) error {
+	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRoles()
+	var running sync.WaitGroup
+	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.relay.Run} {
+		running.Go(func() { role(roles) })
+	}
+	server := h.server.HTTP()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	h.log.Info("serving", "address", listener.Addr().String())
+
+	var failure error
+	select {
+	case failure = <-served:
+	case <-ctx.Done():
+	}
+	h.log.Info("leaving")
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	defer cancel()
+	failure = errors.Join(failure, h.leave(leaving, server))
+	stopRoles()
+	running.Wait()
+	h.log.Info("left")
+	return failure
+}
+
+func (h *house) leave(ctx context.Context, server *http.Server) error {
+	h.server.Leave()
+	var drained sync.WaitGroup
+	drained.Go(func() { h.hub.Drain(ctx, drainFor) })
+	shut := server.Shutdown(ctx)
+	drained.Wait()
+	return errors.Join(shut, h.desk.Stop(ctx))
+}
+
+// close gives back what build has opened, in reverse.
+func (h *house) close() {
+	if h.kafka != nil {
+		h.kafka.Close()
+	}
+	if h.limits != nil {
+		_ = h.limits.Close()
+	}
+	if h.redis != nil {
+		_ = h.redis.Close()
+	}
+	for _, pool := range []*pgxpool.Pool{h.readers, h.bidders} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}

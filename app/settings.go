@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// settings are all that the environment decides. Each is documented here and in the README's table; a wrong value is refused at the
+// start with a sentence that names it, and all of them together.
+type settings struct {
+	// DatabaseURL is PostgreSQL, the truth and the only clock. Required.
+	DatabaseURL string `env:"DATABASE_URL"`
+	// RedisURL is Redis, for announcements and limits. Required to serve.
+	RedisURL string `env:"REDIS_URL"`
+	// ListenAddr is host:port to listen on; without a host, all addresses.
+	ListenAddr string `env:"LISTEN_ADDR" envDefault:":8080"`
+	// PublicURL is how browsers reach the house. With https, cookies are for https only and browsers are told to stay with it.
+	PublicURL string `env:"PUBLIC_URL" envDefault:"http://localhost:8080"`
+	// TrustedProxies are the networks (CIDR, comma-separated) whose X-Forwarded-For is believed.
+	TrustedProxies []string `env:"TRUSTED_PROXIES" envSeparator:","`
+	// KafkaBrokers are host:port, comma-separated. Without them events go to the log.
+	KafkaBrokers []string `env:"KAFKA_BROKERS" envSeparator:","`
+	// OpenSelling lets everybody who has signed up start selling; otherwise the operator names the sellers.
+	OpenSelling bool `env:"OPEN_SELLING" envDefault:"true"`
+	// DatabaseConnections is how many connections to PostgreSQL one node may have: half of them for bids, half for what people read.
+	DatabaseConnections int `env:"DATABASE_CONNECTIONS" envDefault:"24"`
+	// ViewersMax is how many live streams one node takes, and ViewersPerAddressMax how many from one address.
+	ViewersMax           int `env:"VIEWERS_MAX" envDefault:"50000"`
+	ViewersPerAddressMax int `env:"VIEWERS_PER_ADDRESS_MAX" envDefault:"200"`
+	// LogLevel is debug, info, warn or error.
+	LogLevel slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+	// LogFormat is json or text.
+	LogFormat string `env:"LOG_FORMAT" envDefault:"json"`
+}
+
+// readSettings reads the environment. What the command at hand needs is named in required.
+func readSettings(required ...string) (settings, error) {
+	var s settings
+	var wrong []error
+	if err := env.Parse(&s); err != nil {
+		var several env.AggregateError
+		if !errors.As(err, &several) {
+			return s, err
+		}
+		for _, one := range several.Errors {
+			wrong = append(wrong, named(one))
+		}
+	}
+	for _, name := range required {
+		if os.Getenv(name) == "" {
+			wrong = append(wrong, fmt.Errorf("%s is not set; it says where to find %s", name, whatIs[name]))
+		}
+	}
+	wrong = append(wrong, s.check()...)
+	if len(wrong) > 0 {
+		return s, fmt.Errorf("settings: %w", errors.Join(wrong...))
+	}
+	return s, nil
+}
+
+var whatIs = map[string]string{
+	"DATABASE_URL": "PostgreSQL, as in postgres://user@host:5432/martelo",
+	"REDIS_URL":    "Redis, as in redis://host:6379/0",
+}
+
+// variables are the environment's names for the fields that the library checks itself.
+var variables = map[string]string{
+	"OpenSelling": "OPEN_SELLING takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
+	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
+	"LogLevel": "LOG_LEVEL takes debug, info, warn or error",
+}
+
+func named(err error) error {
+	var wrong env.ParseError
+	if errors.As(err, &wrong) && variables[wrong.Name] != "" {
+		return errors.New(variables[wrong.Name])
+	}
+	return err
+}
+
+func (s settings) check() []error {
+	var wrong []error
+	refuse := func(bad bool, format string, arg ...any) {
+		if bad {
+			wrong = append(wrong, fmt.Errorf(format, arg...))
+		}
+	}
+	refuse(s.DatabaseURL != "" && !hasScheme(s.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL takes a URL that begins with postgres://")
+	refuse(s.RedisURL != "" && !hasScheme(s.RedisURL, "redis", "rediss", "unix"), "REDIS_URL takes a URL that begins with redis:// or rediss://")
+	refuse(!hasScheme(s.PublicURL, "http", "https"), "PUBLIC_URL takes a URL that begins with http:// or https://")
+	_, port, err := net.SplitHostPort(s.ListenAddr)
+	refuse(err != nil || port == "", "LISTEN_ADDR takes host:port or :port, not %q", s.ListenAddr)
+	for _, proxy := range s.TrustedProxies {
+		_, err := netip.ParsePrefix(strings.TrimSpace(proxy))
+		refuse(err != nil, "TRUSTED_PROXIES takes networks such as 10.0.0.0/8, not %q", proxy)
+	}
+	for _, broker := range s.KafkaBrokers {
+		_, _, err := net.SplitHostPort(strings.TrimSpace(broker))
+		refuse(err != nil, "KAFKA_BROKERS takes host:port, not %q", broker)
+	}
+	refuse(s.DatabaseConnections < 4 || s.DatabaseConnections > 1000, "DATABASE_CONNECTIONS takes 4 to 1000")
+	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
+	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
+	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
+	return wrong
+}
+
+func hasScheme(text string, schemes ...string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	for _, scheme := range schemes {
+		if u.Scheme == scheme {
+			return true
+		}
+	}
+	return false
+}
+
+func (s settings) logger() *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == "text" {
+		return slog.New(slog.NewTextHandler(os.Stderr, options))
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, options))
+}
