@@ -63,11 +63,12 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 	h := &house{TB: t, pool: pool, people: account.New(pool), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, nil))
 	metrics := prometheus.NewRegistry()
-	desk := bidding.New(pool, func(live.Update) {}, log, metrics)
-	sellers := selling.New(pool, func(live.Update) {}, log)
+	hub := live.New(live.Options{Database: pool, Redis: store, Metrics: metrics, Log: log})
+	desk := bidding.New(pool, hub.Announce, log, metrics)
+	sellers := selling.New(pool, hub.Announce, log)
 	limit := limits.Open(store, log)
 	deps := web.Deps{
-		Log: log, Metrics: metrics, People: h.people, Catalog: catalog.New(pool), Limits: limit,
+		Log: log, Metrics: metrics, People: h.people, Catalog: catalog.New(pool), Limits: limit, Hub: hub,
 		Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
 	}
 	for _, change := range changes {

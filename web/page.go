@@ -1,7 +1,143 @@
 package web
 
-import "github.com/labstack/echo/v4"
+import (
+	"bytes"
+	"errors"
+	"net/http"
 
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/account"
+	"martelo/app/auction"
+	"martelo/templates/components"
+	"martelo/templates/fragments"
+	"martelo/templates/layouts"
+	"martelo/templates/pages"
+)
+
+// Where a session keeps a message for the next page.
+const (
+	sessionFlashKind = "flash_kind"
+	sessionFlashText = "flash_text"
+)
+
+// page draws a page whole and then answers with it, so that a page that cannot be drawn is not half an answer.
+func (s *Server) page(c echo.Context, status int, drawing templ.Component) error {
+	var body bytes.Buffer
+	if err := drawing.Render(c.Request().Context(), &body); err != nil {
+		return err
+	}
+	if err := s.keepSession(c); err != nil {
+		return err
+	}
+	c.Response().Header().Set("Vary", "Accept, Accept-Language, Cookie, HX-Request")
+	return c.Blob(status, mediaHTML, body.Bytes())
+}
+
+// frame is what every page has around it. Path is where the page itself is found.
+func (s *Server) frame(c echo.Context, title, path string) (layouts.PageView, error) {
+	viewer, err := s.viewer(c)
+	if err != nil {
+		return layouts.PageView{}, err
+	}
+	return layouts.PageView{
+		Title: title, Locale: localeOf(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
+	}, nil
+}
+
+// viewer is who looks at a page, nil for a visitor. A token or session that is no longer good makes a visitor.
+func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
+	who, err := s.caller(c)
+	for _, visitor := range []error{errUnauthenticated, errBadToken, account.ErrUnknownToken, account.ErrNoSuchUser} {
+		if errors.Is(err, visitor) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &layouts.Viewer{ID: who.ID, Name: who.Name}
+	if who.Role != account.RoleUser {
+		v.Role = string(who.Role)
+	}
+	return v, nil
+}
+
+// errorPage tells a person what did not work. It must not fail for the reason it tells of.
 func (s *Server) errorPage(c echo.Context, p problem) error {
-	return writeJSON(c, p.Status, "application/problem+json", p)
+	path := "/"
+	if c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead {
+		path = c.Request().URL.RequestURI()
+	} else if id, ok := parseID(c.Param("id")); ok {
+		path = components.AuctionPath(id) // what was posted concerned this lot
+	}
+	view := pages.ErrorView{Status: p.Status, RequestID: noteOf(c).requestID}
+	switch p.Code {
+	case "own_auction", "has_bids", "auction_cancelled", "idempotency_key_reused", "invalid_field", "malformed_request":
+		view.Advice = p.Detail
+	}
+	var err error
+	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
+		view.PageView = layouts.PageView{Title: p.Title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now()}
+	}
+	return s.page(c, p.Status, pages.Error(view))
+}
+
+// flash leaves a message for the next page.
+func (s *Server) flash(c echo.Context, kind components.NoticeKind, text string) error {
+	ctx, err := s.session(c)
+	if err != nil {
+		return err
+	}
+	s.sessions.Put(ctx, sessionFlashKind, string(kind))
+	s.sessions.Put(ctx, sessionFlashText, text)
+	return nil
+}
+
+// takeFlash takes the message that the request before has left. Pages for visitors without a session have none.
+func (s *Server) takeFlash(c echo.Context) *components.Notice {
+	if !noteOf(c).session || c.Request().Method == http.MethodHead {
+		return nil
+	}
+	ctx := c.Request().Context()
+	if !s.sessions.Exists(ctx, sessionFlashText) {
+		return nil
+	}
+	return &components.Notice{Kind: components.NoticeKind(s.sessions.PopString(ctx, sessionFlashKind)), Text: s.sessions.PopString(ctx, sessionFlashText)}
+}
+
+// seeOther sends a browser on after a form did what it was for.
+func (s *Server) seeOther(c echo.Context, path string) error {
+	if err := s.keepSession(c); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, path)
+}
+
+// problems are the rulebook's refusals of a form's fields, for the form; false for any other error.
+func problems(err error) (components.Problems, bool) {
+	var fields auction.FieldErrors
+	var one *auction.FieldError
+	switch {
+	case errors.As(err, &fields):
+	case errors.As(err, &one):
+		fields = auction.FieldErrors{one}
+	default:
+		return nil, false
+	}
+	list := make(components.Problems, len(fields))
+	for i, f := range fields {
+		list[i] = components.Problem{Field: f.Field, Text: f.Reason}
+	}
+	return list, true
+}
+
+// history is the latest bids as pages show them.
+func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView {
+	v := fragments.BidHistoryView{Lot: lot, Bids: bids}
+	if int64(len(bids)) < lot.BidCount {
+		v.AllURL = components.BidsPath(lot.ID)
+	}
+	return v
 }

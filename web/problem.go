@@ -10,6 +10,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/live"
 )
 
 // Refusals of the door itself. What they mean to a client stands in describe, beside those of the rooms behind it.
@@ -120,6 +121,7 @@ func describeFigures(err error) (problem, bool) {
 		notStarted *auction.NotStartedError
 		field      *auction.FieldError
 		fields     auction.FieldErrors
+		full       *live.Refusal
 	)
 	switch {
 	case errors.As(err, &malformed):
@@ -140,6 +142,10 @@ func describeFigures(err error) (problem, bool) {
 		return fieldsProblem(fields), true
 	case errors.As(err, &field):
 		return fieldsProblem(auction.FieldErrors{field}), true
+	case errors.As(err, &full):
+		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable", "No more live viewers can be taken here at this moment.")
+		p.retryAfter = full.RetryAfter()
+		return p, true
 	case errors.As(err, &limited):
 		p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many requests", "Nothing was recorded. Send the same again after the time in Retry-After.")
 		p.retryAfter = limited.wait

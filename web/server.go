@@ -19,6 +19,7 @@ import (
 	"martelo/app/auction"
 	"martelo/app/catalog"
 	"martelo/app/limits"
+	"martelo/app/live"
 	"martelo/static"
 )
 
@@ -45,6 +46,9 @@ type Deps struct {
 	Open   func(context.Context, auction.Draft) (id int64, err error)
 	Cancel func(context.Context, int64, auction.Actor) error
 
+	// Hub is the live side of the node.
+	Hub *live.Hub
+
 	// PingDatabase and PingRedis tell whether the stores answer.
 	PingDatabase, PingRedis func(context.Context) error
 
@@ -61,6 +65,7 @@ type Server struct {
 	Deps
 	echo     *echo.Echo
 	sessions *scs.SessionManager
+	streams  *Streams
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
@@ -75,6 +80,7 @@ func New(deps Deps) *Server {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.answerError
 	e.IPExtractor = addressOf(deps.TrustedProxies)
+	s.streams = NewStreams(deps.Hub, s.drawLive, e.IPExtractor)
 	e.Use(s.observe, s.headers, s.sameOrigin())
 	s.routes()
 	return s
@@ -111,5 +117,9 @@ func (s *Server) routes() {
 	get("/auctions/:id/bids", s.bidList)
 	post("/auctions/:id/bids", s.bidPlace)
 	post("/auctions/:id/cancel", s.auctionCancel)
+	s.echo.GET("/auctions/:id/events", s.auctionEvents)
+	s.echo.GET("/events", s.manyEvents)
+	s.echo.GET("/ws/auctions/:id", s.auctionWebSocket)
+	s.echo.GET(pathLive, s.pageLive)
 	post("/users", s.userCreate)
 }

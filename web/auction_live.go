@@ -1,0 +1,142 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/auction"
+	"martelo/app/live"
+	"martelo/templates/fragments"
+)
+
+// watchedMax is how many auctions one stream carries: as many as a page of a list has.
+const watchedMax = 100
+
+// The pages' own stream: PathLive?view=…&auctions=…&locale=….
+const (
+	pathLive  = "/live"
+	viewPanel = "panel" // an auction's own page
+	viewCard  = "card"  // a lot in a list
+)
+
+// auctionEvents is GET /auctions/{id}/events.
+func (s *Server) auctionEvents(c echo.Context) error {
+	id, err := auctionID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.known(c, []int64{id}); err != nil {
+		return err
+	}
+	return s.streams.AuctionEvents(c.Response(), c.Request(), id)
+}
+
+// manyEvents is GET /events.
+func (s *Server) manyEvents(c echo.Context) error {
+	values, err := query(c.Request())
+	if err != nil {
+		return err
+	}
+	ids, err := s.watched(c, values)
+	if err != nil {
+		return err
+	}
+	return s.streams.ManyEvents(c.Response(), c.Request(), ids)
+}
+
+// auctionWebSocket is GET /ws/auctions/{id}.
+func (s *Server) auctionWebSocket(c echo.Context) error {
+	id, err := auctionID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.known(c, []int64{id}); err != nil {
+		return err
+	}
+	return s.streams.WebSocket(c.Response(), c.Request(), id)
+}
+
+// pageLive is the pages' own stream of HTML.
+func (s *Server) pageLive(c echo.Context) error {
+	values, err := query(c.Request())
+	if err != nil {
+		return err
+	}
+	view := values.Get("view")
+	if view != viewPanel && view != viewCard {
+		return &auction.FieldError{Field: "view", Reason: "There is no such view."}
+	}
+	ids, err := s.watched(c, values)
+	if err != nil {
+		return err
+	}
+	return s.streams.PageStream(c.Response(), c.Request(), ids, view, knownLocale(values.Get("locale")))
+}
+
+// liveURL is where a page finds its stream; "" when it shows nothing that moves.
+func liveURL(view, locale string, ids ...int64) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return pathLive + "?" + url.Values{"view": {view}, "auctions": {strings.Join(texts, ",")}, "locale": {locale}}.Encode()
+}
+
+// watched reads which auctions a stream is to carry, each once, and checks that there are such auctions.
+func (s *Server) watched(c echo.Context, values url.Values) ([]int64, error) {
+	ids, ok := parseIDs(values.Get("auctions"))
+	if !ok {
+		return nil, &auction.FieldError{Field: "auctions", Reason: "Name 1 to " + strconv.Itoa(watchedMax) + " auctions by id, such as 1,2,3."}
+	}
+	return ids, s.known(c, ids)
+}
+
+func parseIDs(text string) ([]int64, bool) {
+	var ids []int64
+	for part := range strings.SplitSeq(text, ",") {
+		id, ok := parseID(part)
+		if !ok || len(ids) == watchedMax {
+			return nil, false
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, true
+}
+
+func (s *Server) known(c echo.Context, ids []int64) error {
+	missing, err := s.Hub.Known(c.Request().Context(), ids)
+	if err == nil && len(missing) > 0 {
+		err = auction.ErrNotFound
+	}
+	return err
+}
+
+// drawLive draws an update for all viewers of a view and locale at once. What cannot be drawn is not sent: the next update may.
+func (s *Server) drawLive(view, locale string, u live.Update, now time.Time) []byte {
+	var drawing templ.Component
+	lot := fragments.LotView{State: u.State, Locale: locale, Now: now}
+	if view == viewPanel {
+		drawing = fragments.LivePanel(fragments.LivePanelView{Lot: lot, History: history(lot, u.Recent)})
+	} else {
+		drawing = fragments.LiveCard(lot)
+	}
+	var drawn bytes.Buffer
+	if err := drawing.Render(context.Background(), &drawn); err != nil {
+		s.Log.Error("a live view cannot be drawn", "view", view, "auction", u.State.ID, "error", err.Error())
+		return nil
+	}
+	return drawn.Bytes()
+}
