@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
@@ -42,6 +43,8 @@ func ownClient(client *redis.Client) *redis.Client {
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisWithin, redisWithin, redisWithin
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries, options.DialerRetries = -1, 1
+	options.PushNotificationProcessor = nil // it belongs to the given client
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	options.PoolSize, options.MinIdleConns, options.MaxActiveConns = 2, 0, 0 // one publishes, one probes
 	return redis.NewClient(&options)
 }

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"io"
+	"log/slog"
+	"time"
+)
+
+// Hurry shortens what tests would otherwise wait for. It is called before Run and before the first viewer.
+func (h *Hub) Hurry(linger, writeWithin time.Duration) {
+	h.timing.linger, h.timing.writeWithin = linger, writeWithin
+}
+
+// ByHand lets ticks follow each other without a pause.
+func (h *Hub) ByHand() { h.timing.tick = 0 }
+
+// Step does by hand what Run does by the clock: one tick.
+func (h *Hub) Step() { h.tick(&round{}) }
+
+// Take takes in an update whose auction is watched from now on, as if it came from Redis.
+func (h *Hub) Take(u Update) { h.apply(&u) }
+
+// Watch watches an auction of which nothing is known.
+func (h *Hub) Watch(u Update) { h.watch([]*Update{&u}) }
+
+// Viewers is how many viewers are in.
+func (h *Hub) Viewers() int { return h.door.count() }
+
+// Topics is how many auctions are watched.
+func (h *Hub) Topics() int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return len(h.topics)
+}
+
+// Slow tells whether Redis is away.
+func (h *Hub) Slow() bool { return h.slow.Load() }
+
+// Unpublished is how many announcements wait for Redis.
+func (h *Hub) Unpublished() int {
+	h.publish.mu.Lock()
+	defer h.publish.mu.Unlock()
+	return len(h.publish.pending)
+}
+
+// Beat sends everybody the clock now, as the heartbeat would within beatEvery.
+func (h *Hub) Beat() {
+	h.door.beatAll.Store(true)
+	h.send(h.door.beat(0, nil))
+}
+
+// History is what is known of an auction's newest bids.
+func (h *Hub) History(id int64) (version int64, bids int, complete bool) {
+	h.mu.RLock()
+	t := h.topics[id]
+	h.mu.RUnlock()
+	if t == nil {
+		return 0, 0, false
+	}
+	u, _ := t.latest()
+	if u == nil {
+		return 0, 0, false
+	}
+	return u.State.Version, len(u.Recent), u.complete()
+}
+
+var (
+	EncodeWire = encodeWire
+	DecodeWire = decodeWire
+	ChannelOf  = channelOf
+)
+
+const UnpublishedMax = unpublishedMax
+
+// Forget forgets all auctions.
+func (h *Hub) Forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.topics)
+	h.idle = nil
+}
+
+// Limit sets the limits of a hub that nobody has entered.
+func (h *Hub) Limit(viewers, perAddress int) {
+	h.limits = Limits{Viewers: viewers, ViewersPerAddress: perAddress}
+}
+
+// LogTo has the hub's log written somewhere else.
+func (h *Hub) LogTo(w io.Writer) { h.log = slog.New(slog.NewTextHandler(w, nil)) }
