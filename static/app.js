@@ -30,7 +30,7 @@
   // ---- Words for times -----------------------------------------------------------------------------------------
 
   const day = { day: 'numeric', month: 'short', year: 'numeric' };
-  const minute = { hour: '2-digit', minute: '2-digit' };
+  const minute = { hour: 'numeric', minute: '2-digit' };
   const second = { ...minute, second: '2-digit' };
   const zone = { timeZoneName: 'short' };
   const styles = { full: { ...day, ...second, ...zone }, short: { ...day, ...minute, ...zone }, clock: { ...second, ...zone } };
@@ -239,7 +239,7 @@
 
   function announceOutcome(panel) {
     const line = document.querySelector(`[data-standing-lot="${panel.dataset.lot}"]`);
-    const outcome = panel.querySelector('.panel__price').textContent.replace(/\s+/g, ' ').trim();
+    const outcome = panel.querySelector('.panel__price').innerText.replace(/\s+/g, ' ').trim();
     announce(`Closed. ${outcome}. ${line?.textContent || ''}`.trim());
   }
 
@@ -254,7 +254,7 @@
   function markNewRows(history, seqBefore) {
     if (seqBefore === undefined) return;
     for (const row of all('tr[data-seq]', history)) {
-      if (BigInt(row.dataset.seq) > BigInt(seqBefore)) mark(row.querySelector('td.history__amount'));
+      if (BigInt(row.dataset.seq) > BigInt(seqBefore)) mark(row.querySelector('td:nth-child(3)'));
     }
   }
 
@@ -301,19 +301,23 @@
   const urgentMs = 120000;
   const leftBefore = new Map();
 
+  // tick brings every countdown up to date and returns when the next one runs out, in milliseconds.
   function tick() {
     const now = houseNow();
+    let soonest = Infinity;
     for (const state of all('[data-lot]')) {
       const text = state.querySelector('[data-countdown]');
       if (!text) continue;
       const opening = state.dataset.status === 'SCHEDULED';
       const ms = Number(opening ? state.dataset.starts : state.dataset.ends) - now;
+      if (ms > 0 && ms < soonest) soonest = ms;
       const words = ms > 0 ? left(ms) : opening ? 'opening …' : 'closing …';
       if (text.textContent !== words) text.textContent = words;
       text.dataset.urgency = opening ? '' : ms <= 0 ? 'closing' : ms <= urgentMs ? 'last' : '';
       if (!opening && isPanel(state)) warn(state.dataset.lot, ms);
     }
     for (const clock of all('[data-house-clock]')) clock.textContent = formatTime(now, 'clock');
+    return soonest;
   }
 
   function warn(lot, ms) {
@@ -326,8 +330,8 @@
   }
 
   function keepTicking() {
-    tick();
-    setTimeout(keepTicking, 1000 - (houseNow() % 1000) + 5); // just after the clock's full second
+    const soonest = tick();
+    setTimeout(keepTicking, Math.min(soonest, 1000 - houseNow() % 1000) + 5); // just after the clock's full second, or an end
   }
 
   // ---- The connection ------------------------------------------------------------------------------------------
@@ -335,24 +339,25 @@
   // growing and random pause, rests while nobody sees the page, and notices silence: the house sends its clock at least
   // every 15 s, so three missed ones mean a dead line that raised no error.
 
-  const silenceMs = Number(body.dataset.silenceMs) || 45000;
+  const silenceMs = 45000;
   const retryFirstMs = 500;
   const retryMostMs = 30000;
   const hiddenMs = 20000; // a look at another tab should not cost a new connection
   const graceMs = 1500;   // a gap shorter than this is not worth a word
 
-  let wordTimer;
+  let connection = '';
+  let connectionTimer;
 
   function showConnection(state) {
-    clearTimeout(wordTimer);
-    const show = () => {
+    if (state === connection) return;
+    connection = state;
+    clearTimeout(connectionTimer);
+    connectionTimer = setTimeout(() => {
       for (const line of all('[data-live-state]')) {
-        if (line.dataset.liveState === state) continue;
         line.dataset.liveState = state;
         line.textContent = line.getAttribute(`data-word-${state}`) || '';
       }
-    };
-    if (state === 'reconnecting') wordTimer = setTimeout(show, graceMs); else show();
+    }, state === 'reconnecting' ? graceMs : 0);
   }
 
   class LiveSource extends EventTarget {

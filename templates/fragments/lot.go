@@ -48,7 +48,7 @@ func (v LotView) format(a money.Amount) string { return a.Format(v.Locale) }
 // attributes are what the page's script reads from every element that shows a lot's state. Minimum and price are exact
 // decimal strings, to be copied and compared but never computed with.
 func (v LotView) attributes() templ.Attributes {
-	attributes := templ.Attributes{
+	return templ.Attributes{
 		"data-lot":          components.Number(v.ID),
 		"data-version":      components.Number(v.Version),
 		"data-status":       string(v.Status),
@@ -59,10 +59,6 @@ func (v LotView) attributes() templ.Attributes {
 		"data-minimum":      v.MinimumBid().String(),
 		"data-minimum-text": v.format(v.MinimumBid()),
 	}
-	if v.Extended() {
-		attributes["data-extended"] = ""
-	}
-	return attributes
 }
 
 func milliseconds(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -1,0 +1,181 @@
+package static
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func get(t *testing.T, method, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	Handler().ServeHTTP(recorder, httptest.NewRequest(method, target, nil))
+	return recorder
+}
+
+func TestHandlerServesEveryFileUnderItsHashedName(t *testing.T) {
+	t.Parallel()
+	types := map[string]string{
+		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "favicon.svg": "image/svg+xml",
+		"htmx.min.js": "text/javascript; charset=utf-8", "htmx-ext-sse.min.js": "text/javascript; charset=utf-8",
+	}
+	for name, contentType := range types {
+		answer := get(t, http.MethodGet, Path(name))
+		if answer.Code != http.StatusOK || answer.Body.Len() == 0 {
+			t.Errorf("%s: status %d with %d bytes", name, answer.Code, answer.Body.Len())
+		}
+		if got := answer.Header().Get("Content-Type"); got != contentType {
+			t.Errorf("%s: Content-Type %q, want %q", name, got, contentType)
+		}
+		if got := answer.Header().Get("Cache-Control"); !strings.Contains(got, "immutable") {
+			t.Errorf("%s: Cache-Control %q is not immutable", name, got)
+		}
+		head := get(t, http.MethodHead, Path(name))
+		if head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(answer.Body.Len()) {
+			t.Errorf("%s: HEAD gives %d bytes and length %s", name, head.Body.Len(), head.Header().Get("Content-Length"))
+		}
+	}
+}
+
+func TestHandlerRefusesWhatPathNeverGave(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"/static/", "/static/app.css", "/static/app.0000000000.css", "/static/../static.go", "/static/css/base.css"} {
+		answer := get(t, http.MethodGet, target)
+		if answer.Code != http.StatusNotFound || answer.Header().Get("Cache-Control") != "" {
+			t.Errorf("%s: status %d, Cache-Control %q", target, answer.Code, answer.Header().Get("Cache-Control"))
+		}
+	}
+	if answer := get(t, http.MethodPost, Path("app.css")); answer.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: status %d", answer.Code)
+	}
+}
+
+func TestEverySheetIsJoinedAndLayered(t *testing.T) {
+	t.Parallel()
+	entries, err := fs.ReadDir(sources, "css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := map[string]bool{}
+	for _, sheet := range sheets {
+		joined[sheet] = true
+	}
+	for _, entry := range entries {
+		name := strings.TrimSuffix(entry.Name(), ".css")
+		if !joined[name] {
+			t.Errorf("css/%s is not part of app.css", entry.Name())
+		}
+		if !strings.Contains(string(read("css/"+entry.Name())), "@layer ") {
+			t.Errorf("css/%s puts its rules into no layer", entry.Name())
+		}
+	}
+	css := joinSheets()
+	if strings.Count(string(css), "{") != strings.Count(string(css), "}") {
+		t.Error("app.css has unbalanced braces")
+	}
+	if regexp.MustCompile(`@import|url\(`).Match(css) {
+		t.Error("app.css loads something else")
+	}
+}
+
+// The vendored files are those named in CHECKSUMS, and nothing else is vendored.
+func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
+	t.Parallel()
+	listing, err := os.ReadFile("vendor/CHECKSUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]string{}
+	for line := range strings.Lines(string(listing)) {
+		if sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && !strings.HasPrefix(line, "#") {
+			sums[name] = sum
+		}
+	}
+	scripts, err := fs.Glob(sources, "vendor/*")
+	if err != nil || len(scripts) != len(sums) {
+		t.Fatalf("%d files vendored, %d checksums, error %v", len(scripts), len(sums), err)
+	}
+	for _, script := range scripts {
+		sum := sha256.Sum256(read(script))
+		if got := hex.EncodeToString(sum[:]); got != sums[path.Base(script)] {
+			t.Errorf("%s has SHA-256 %s, CHECKSUMS says %q", script, got, sums[path.Base(script)])
+		}
+	}
+	for _, must := range []string{"htmx.org 2.0.11", "htmx-ext-sse 2.2.4", "integrity sha512-", "licence 0BSD"} {
+		if !bytes.Contains(listing, []byte(must)) {
+			t.Errorf("CHECKSUMS does not say %q", must)
+		}
+	}
+}
+
+// A strict content security policy lets none of these run, and none is needed.
+func TestScriptNeedsNoUnsafePolicy(t *testing.T) {
+	t.Parallel()
+	forbidden := regexp.MustCompile(`\beval\(|new Function|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\.style\b|parseFloat|https?://`)
+	for n, line := range strings.Split(string(read("app.js")), "\n") {
+		if found := forbidden.FindString(line); found != "" {
+			t.Errorf("app.js:%d uses %s", n+1, found)
+		}
+	}
+}
+
+// Text reaches 4.5 to 1 and the edges of controls 3 to 1, on every ground they stand on, in both schemes (WCAG 2.2 AA).
+func TestColoursKeepTheirContrast(t *testing.T) {
+	t.Parallel()
+	pairs := []struct {
+		ink, ground string
+		least       float64
+	}{
+		{"ink", "paper", 4.5}, {"ink", "sheet", 4.5}, {"ink", "accent-wash", 4.5}, {"ink", "good-wash", 4.5}, {"ink", "bad-wash", 4.5},
+		{"ink-soft", "paper", 4.5}, {"ink-soft", "sheet", 4.5}, {"ink-soft", "good-wash", 4.5},
+		{"accent", "paper", 4.5}, {"accent", "sheet", 4.5}, {"accent", "accent-wash", 4.5},
+		{"on-accent", "accent-fill", 4.5}, {"on-accent", "accent-fill-strong", 4.5}, {"paper", "bad", 4.5},
+		{"good", "paper", 4.5}, {"good", "sheet", 4.5}, {"bad", "paper", 4.5}, {"bad", "sheet", 4.5}, {"bad", "bad-wash", 4.5},
+		{"rule-field", "paper", 3}, {"rule-field", "sheet", 3},
+	}
+	tokens := string(read("css/tokens.css"))
+	light, dark, ok := strings.Cut(tokens, "prefers-color-scheme: dark")
+	if !ok {
+		t.Fatal("tokens.css has no dark scheme")
+	}
+	for scheme, part := range map[string]string{"light": light, "dark": dark} {
+		for _, pair := range pairs {
+			ratio := contrast(colour(t, part, pair.ink), colour(t, part, pair.ground))
+			if ratio < pair.least {
+				t.Errorf("%s: --%s on --%s has contrast %.2f, less than %.1f", scheme, pair.ink, pair.ground, ratio, pair.least)
+			}
+		}
+	}
+}
+
+// colour gives the relative luminance of a token.
+func colour(t *testing.T, tokens, name string) float64 {
+	t.Helper()
+	found := regexp.MustCompile(`--` + name + `: #([0-9a-f]{6});`).FindStringSubmatch(tokens)
+	if found == nil {
+		t.Fatalf("no colour --%s", name)
+	}
+	var r, g, b int
+	fmt.Sscanf(found[1], "%02x%02x%02x", &r, &g, &b)
+	linear := func(part int) float64 {
+		c := float64(part) / 255
+		if c <= 0.04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+0.055)/1.055, 2.4)
+	}
+	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
+}
+
+func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }
