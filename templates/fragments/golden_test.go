@@ -114,7 +114,7 @@ func TestFragmentsMatchTheirGoldenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("%s is not as in %s; look at what changed after: go test ./templates/... -update", name, file)
+			t.Errorf("%s is not as in %s; look at what changed after: go test ./templates/fragments -update", name, file)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func MyBids(v MyBidsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = listPages(v.FirstURL, v.NextURL, v.PageSize).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listPages(v.FirstURL, v.NextURL, v.PageSize, "Next lots").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -296,7 +296,7 @@ func MyAuctions(v MyAuctionsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = listPages(v.FirstURL, v.NextURL, v.PageSize).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listPages(v.FirstURL, v.NextURL, v.PageSize, "Next lots").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

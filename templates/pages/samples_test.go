@@ -270,6 +270,19 @@ func sampleSignUp() pages.SignUpView {
 	}
 }
 
+func sampleBids() pages.BidsView {
+	s := sampleState(42)
+	v := pages.BidsView{
+		PageView: samplePage("The bids on lot 42", components.BidsPath(42), sampleViewer(sampleBidder, "")),
+		Lot:      sampleLot(s), Title: hostileTitle, NextURL: components.BidsPath(42) + "?after=3",
+	}
+	newest := sampleHistory(s).Bids
+	for i := range newest {
+		v.Bids = append(v.Bids, newest[len(newest)-1-i])
+	}
+	return v
+}
+
 func sampleError(status int) pages.ErrorView {
 	return pages.ErrorView{PageView: samplePage("Something is amiss", "/auctions/42", nil), Status: status, RequestID: "01JD9M2T7C"}
 }
