@@ -39,7 +39,7 @@ func TestIDsOfTwoTablesAreNotAlike(t *testing.T) {
 }
 
 func TestEachTestHasItsOwnRedis(t *testing.T) {
-	t.Parallel()
+	t.Setenv("REDIS_URL", "") // a given one is shared
 	ctx := t.Context()
 	client := dbtest.Redis(t)
 	if err := client.Set(ctx, "key", "value", 0).Err(); err != nil {

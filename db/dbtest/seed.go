@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"martelo/db"
 )
@@ -21,6 +22,9 @@ const seedDatabase = "martelo"
 
 // seedForm is part of a seed's name; another figure makes new seeds when the way of making them changes.
 const seedForm = 1
+
+// leftAfter is the age at which a throw-away folder is nobody's: no test program runs for a day.
+const leftAfter = 24 * time.Hour
 
 // own returns the PostgreSQL of this test program, which all its tests share. It is started for the first test that asks
 // and has no other end than the program's: its guard stops it and removes its folder.
@@ -72,8 +76,19 @@ func throwAwayPostgres() (*server, error) {
 	}
 }
 
-// throwAwayFolder makes a folder for one server.
+// throwAwayFolder makes a folder for one server. A test program that dies before its server has a guard leaves one behind:
+// those are removed once they cannot be in use any more.
 func throwAwayFolder(base string) (string, error) {
+	left, err := filepath.Glob(filepath.Join(base, "run-*"))
+	if err != nil {
+		return "", fmt.Errorf("dbtest: %w", err)
+	}
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > leftAfter {
+			// Another test program may be removing it too.
+			_ = os.RemoveAll(dir)
+		}
+	}
 	dir, err := os.MkdirTemp(base, "run-")
 	if err != nil {
 		return "", fmt.Errorf("dbtest: %w", err)
