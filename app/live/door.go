@@ -37,8 +37,8 @@ type timing struct{ tick, linger, writeWithin time.Duration }
 
 var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin}
 
-// Limits bound how many viewers a node lets in. Zero fields mean the defaults: 1000 from one address; in all 50,000, or fewer
-// where the process may not open as many files, an eighth of which is left for those who bid.
+// Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000 from one address. However many are
+// allowed, an eighth of the files that the process may open is left for those who bid.
 type Limits struct {
 	Viewers           int
 	ViewersPerAddress int
@@ -53,8 +53,9 @@ const (
 
 func (l Limits) orDefault() Limits {
 	if l.Viewers <= 0 {
-		l.Viewers = min(viewersMax, filesMax()/8*7)
+		l.Viewers = viewersMax
 	}
+	l.Viewers = min(l.Viewers, filesMax()/8*7)
 	if l.ViewersPerAddress <= 0 {
 		l.ViewersPerAddress = viewersPerAddressMax
 	}

@@ -221,7 +221,7 @@ func TestChurnConverges(t *testing.T) {
 				rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 				conn := node.dial(ids[:1+rand.IntN(len(ids))])
 				reader := bufio.NewReader(conn)
-				for range rand.IntN(20) {
+				for range rand.IntN(4) {
 					if _, err := reader.ReadBytes('\n'); err != nil {
 						t.Error(err)
 						break
