@@ -11,6 +11,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/templates/components"
 )
 
 // currencyDefault is an auction's currency unless its seller says otherwise.
@@ -18,6 +19,9 @@ const currencyDefault = "USD"
 
 // auctionCreate is POST /auctions.
 func (s *Server) auctionCreate(c echo.Context) error {
+	if mediaOf(c.Request()) == mediaForm {
+		return s.auctionForm(c)
+	}
 	who, err := s.caller(c)
 	if err != nil {
 		return err
@@ -43,11 +47,16 @@ func (s *Server) auctionCreate(c echo.Context) error {
 		return err
 	}
 	noteOf(c).auctionID = id
+	return s.answerOpened(c, id)
+}
+
+// answerOpened answers a program with the auction it opened.
+func (s *Server) answerOpened(c echo.Context, id int64) error {
 	opened, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Location", "/auctions/"+strconv.FormatInt(id, 10))
+	c.Response().Header().Set("Location", components.AuctionPath(id))
 	return writeJSON(c, http.StatusCreated, mediaJSON, toAuctionJSON(opened))
 }
 

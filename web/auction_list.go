@@ -4,11 +4,15 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/templates/fragments"
+	"martelo/templates/pages"
 )
 
 type auctionListJSON struct {
@@ -16,17 +20,20 @@ type auctionListJSON struct {
 	NextCursor *string       `json:"nextCursor"`
 }
 
-// auctionList is GET /auctions.
+// auctionList is GET /auctions, and GET / for people.
 func (s *Server) auctionList(c echo.Context) error {
 	values, err := query(c.Request())
 	if err != nil {
 		return err
 	}
 	filter, err := readFilter(values)
-	if err != nil {
-		return err
+	var page catalog.Page
+	if err == nil {
+		page, err = s.Catalog.List(c.Request().Context(), filter)
 	}
-	page, err := s.Catalog.List(c.Request().Context(), filter)
+	if asksPage(c.Request()) {
+		return s.auctionListPage(c, values, filter, page, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -54,4 +61,94 @@ func readFilter(values url.Values) (catalog.Filter, error) {
 		Query: values.Get("q"), Status: auction.Status(values.Get("status")), SellerID: seller, Sort: catalog.Sort(values.Get("sort")),
 		Limit: int(limit), Cursor: values.Get("cursor"),
 	}, nil
+}
+
+// auctionListPage draws a list. A question that could not be read is answered with the list of what is open, and with what was wrong.
+func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catalog.Filter, page catalog.Page, err error) error {
+	ctx, status := c.Request().Context(), http.StatusOK
+	view := pages.ListView{PageSize: filter.Limit}
+	if wrong, ok := problems(err); ok {
+		p := s.noteProblem(c, err)
+		status, view.Problem = p.Status, wrong[0].Text
+		values, filter = url.Values{}, catalog.Filter{Limit: catalog.PageDefault}
+		page, err = s.Catalog.List(ctx, filter)
+	}
+	if err != nil {
+		return err
+	}
+	if view.PageView, err = s.frame(c, "", c.Request().URL.RequestURI()); err != nil {
+		return err
+	}
+	view.Query = pages.ListQuery{Q: filter.Query, Status: filter.Status, Sort: string(filter.Sort)}
+	if filter.SellerID != 0 {
+		seller, err := s.People.Person(ctx, filter.SellerID)
+		if err != nil {
+			return err // also for a seller who does not exist: there is no such list
+		}
+		view.Query.Seller, view.SellerName = strconv.FormatInt(filter.SellerID, 10), seller.Name
+	}
+	view.Lots = cards(page.Auctions, view.Locale)
+	view.LiveURL = liveCards(page.Auctions, view.Locale)
+	view.NextURL, view.FirstURL = around(c.Request().URL.Path, values, page.Next)
+	if asksFragment(c.Request()) {
+		return s.page(c, status, liveFragment(view.Lots))
+	}
+	return s.page(c, status, pages.List(view))
+}
+
+// around are the addresses of the next page of a list and of its first, "" where there is none.
+func around(path string, values url.Values, next string) (nextURL, firstURL string) {
+	at := func(cursor string) string {
+		moved := url.Values{}
+		for name, value := range values {
+			moved[name] = value
+		}
+		moved.Del("cursor")
+		if cursor != "" {
+			moved.Set("cursor", cursor)
+		}
+		if len(moved) == 0 {
+			return path
+		}
+		return path + "?" + moved.Encode()
+	}
+	if next != "" {
+		nextURL = at(next)
+	}
+	if values.Get("cursor") != "" {
+		firstURL = at("")
+	}
+	return nextURL, firstURL
+}
+
+func cards(auctions []catalog.Auction, locale string) []pages.LotCard {
+	list := make([]pages.LotCard, len(auctions))
+	for i, a := range auctions {
+		list[i] = card(a, locale)
+	}
+	return list
+}
+
+func card(a catalog.Auction, locale string) pages.LotCard {
+	return pages.LotCard{Lot: fragments.LotView{State: a.State, Locale: locale, Now: a.Now}, Title: a.Title, SellerName: a.SellerName}
+}
+
+// liveCards is the stream of those lots of a list that may still move.
+func liveCards(auctions []catalog.Auction, locale string) string {
+	var moving []int64
+	for _, a := range auctions {
+		if !a.Status.Over() {
+			moving = append(moving, a.ID)
+		}
+	}
+	return liveURL(viewCard, locale, moving...)
+}
+
+// liveFragment is what changes of a list.
+func liveFragment(lots []pages.LotCard) templ.Component {
+	drawings := make([]templ.Component, len(lots))
+	for i, lot := range lots {
+		drawings[i] = fragments.LiveCard(lot.Lot)
+	}
+	return templ.Join(drawings...)
 }

@@ -4,6 +4,14 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"martelo/app/auction"
+	"martelo/app/catalog"
+	"martelo/app/live"
+	"martelo/templates/components"
+	"martelo/templates/fragments"
+	"martelo/templates/layouts"
+	"martelo/templates/pages"
 )
 
 // auctionShow is GET /auctions/{id}.
@@ -16,5 +24,67 @@ func (s *Server) auctionShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(found))
+	if !asksPage(c.Request()) {
+		return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(found))
+	}
+	view, err := s.auctionView(c, found, live.RecentMax)
+	if err != nil {
+		return err
+	}
+	if asksFragment(c.Request()) {
+		return s.page(c, http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}))
+	}
+	return s.page(c, http.StatusOK, pages.Auction(view))
+}
+
+// auctionView is an auction's page for whoever looks, with its newest bids.
+func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (view pages.AuctionView, err error) {
+	ctx := c.Request().Context()
+	if view.PageView, err = s.frame(c, pages.LotHeading(a.ID, a.Title), components.AuctionPath(a.ID)); err != nil {
+		return view, err
+	}
+	bids, err := s.Catalog.Latest(ctx, a.ID, bidsShown)
+	if err != nil {
+		return view, err
+	}
+	view.ServerTime = a.Now
+	view.Title, view.Description, view.SellerName = a.Title, a.Description, a.SellerName
+	view.PageView.Title = pages.LotHeading(a.ID, a.Title)
+	view.Lot = fragments.LotView{State: a.State, Locale: view.Locale, Now: a.Now}
+	view.History = history(view.Lot, bids)
+	if !a.Status.Over() {
+		view.LiveURL = liveURL(viewPanel, view.Locale, a.ID)
+	}
+	view.MayCancel = mayCancel(view.Viewer, a.State)
+	if view.Desk, err = s.desk(c, view.Viewer, view.Lot); err != nil {
+		return view, err
+	}
+	return view, nil
+}
+
+// desk is the viewer's place at a lot, with a fresh key.
+func (s *Server) desk(c echo.Context, viewer *layouts.Viewer, lot fragments.LotView) (fragments.BidFormView, error) {
+	desk := fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey()}
+	if viewer == nil {
+		desk.Bidding = fragments.BiddingSignIn
+		desk.SignInURL = components.ReturnURL(components.PathSignIn, components.AuctionPath(lot.ID))
+		return desk, nil
+	}
+	if viewer.ID == lot.SellerID {
+		desk.Bidding = fragments.BiddingOwn
+		return desk, nil
+	}
+	var err error
+	if lot.BidCount > 0 {
+		desk.BidHere, err = s.Catalog.HasBid(c.Request().Context(), lot.ID, viewer.ID)
+	}
+	return desk, err
+}
+
+// mayCancel tells whether the page offers to cancel: the rulebook's answer, as far as it can be known beforehand.
+func mayCancel(viewer *layouts.Viewer, a auction.State) bool {
+	if viewer == nil || a.Status.Over() {
+		return false
+	}
+	return viewer.Role == "admin" || viewer.ID == a.SellerID && a.BidCount == 0
 }

@@ -14,6 +14,9 @@ const headerReplayed = "Idempotency-Replayed"
 
 // bidPlace is POST /auctions/{id}/bids.
 func (s *Server) bidPlace(c echo.Context) error {
+	if mediaOf(c.Request()) == mediaForm {
+		return s.bidForm(c)
+	}
 	who, err := s.caller(c)
 	if err != nil {
 		return s.refusedBid(err)
@@ -26,6 +29,11 @@ func (s *Server) bidPlace(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	return answerBid(c, bid, replayed)
+}
+
+// answerBid answers a program.
+func answerBid(c echo.Context, bid auction.Bid, replayed bool) error {
 	if replayed {
 		c.Response().Header().Set(headerReplayed, "true")
 		return writeJSON(c, http.StatusOK, mediaJSON, toBidJSON(bid))

@@ -59,22 +59,20 @@ func (s *Streams) PageStream(w http.ResponseWriter, r *http.Request, ids []int64
 }
 
 func (s *Streams) stream(w http.ResponseWriter, r *http.Request, as *live.Representation, ids []int64) error {
-	header := w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-store, no-transform")
-	header.Set("X-Accel-Buffering", "no") // nginx: pass on at once
 	if r.Method == http.MethodHead {
+		streamHeader(w.Header())
 		return nil
 	}
 	viewer, err := s.hub.Admit(s.viewing(r, as, ids))
 	if err != nil {
 		return err
 	}
+	streamHeader(w.Header())
 	first := retry(retrySoonest + rand.N(retryLatest-retrySoonest))
 	if r.ProtoMajor == 1 && r.TLS == nil {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
-			viewer.TakeOver(conn, append(headOf(header), first...))
+			viewer.TakeOver(conn, append(headOf(w.Header()), first...))
 			return nil
 		}
 		if !errors.Is(err, http.ErrNotSupported) {
@@ -83,6 +81,12 @@ func (s *Streams) stream(w http.ResponseWriter, r *http.Request, as *live.Repres
 		}
 	}
 	return s.serve(w, r, viewer, first)
+}
+
+func streamHeader(header http.Header) {
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store, no-transform")
+	header.Set("X-Accel-Buffering", "no") // nginx: pass on at once
 }
 
 // headOf is the head of an answer that lasts until the connection ends, so that the same bytes go to every viewer without

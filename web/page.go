@@ -141,3 +141,13 @@ func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView
 	}
 	return v
 }
+
+// onlyPage refuses a page that has no other representation to whoever does not ask for one.
+func onlyPage(draw echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !asksPage(c.Request()) {
+			return auction.ErrNotFound
+		}
+		return draw(c)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/app/live"
+	"martelo/templates/components"
 )
 
 // Refusals of the door itself. What they mean to a client stands in describe, beside those of the rooms behind it.
@@ -171,30 +172,38 @@ func newProblem(status int, code, title, detail string) problem {
 
 // answerError answers what a handler refused or failed at: with a page for people, with a problem for programs.
 func (s *Server) answerError(err error, c echo.Context) {
-	note := noteOf(c)
-	p := describe(err)
-	note.code = p.Code
-	if p.fault || p.Status == http.StatusServiceUnavailable {
-		note.fault = err
-	}
+	p := s.noteProblem(c, err)
 	if c.Response().Committed {
 		return
 	}
-	header := c.Response().Header()
-	if p.retryAfter > 0 {
-		header.Set("Retry-After", wholeSeconds(p.retryAfter))
-	}
-	if asksPage(c.Request()) {
-		err = s.errorPage(c, p)
-	} else {
+	var failed error
+	switch {
+	case asksFragment(c.Request()):
+		failed = s.page(c, p.Status, components.NoticeBox(components.Notice{Kind: components.NoticeBad, Text: p.Detail}))
+	case asksPage(c.Request()):
+		failed = s.errorPage(c, p)
+	default:
 		if p.Status == http.StatusUnauthorized {
-			header.Set("WWW-Authenticate", challenge(err))
+			c.Response().Header().Set("WWW-Authenticate", challenge(err))
 		}
-		err = writeJSON(c, p.Status, "application/problem+json", p)
+		failed = writeJSON(c, p.Status, "application/problem+json", p)
 	}
-	if err != nil && note.fault == nil {
-		note.fault = err
+	if n := noteOf(c); failed != nil && n.fault == nil {
+		n.fault = failed
 	}
+}
+
+// noteProblem describes an error, notes it for the log, and sets when to come back.
+func (s *Server) noteProblem(c echo.Context, err error) problem {
+	p, n := describe(err), noteOf(c)
+	n.code = p.Code
+	if p.fault || p.Status == http.StatusServiceUnavailable {
+		n.fault = err
+	}
+	if p.retryAfter > 0 {
+		c.Response().Header().Set("Retry-After", wholeSeconds(p.retryAfter))
+	}
+	return p
 }
 
 func challenge(err error) string {

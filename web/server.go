@@ -21,6 +21,7 @@ import (
 	"martelo/app/limits"
 	"martelo/app/live"
 	"martelo/static"
+	"martelo/templates/components"
 )
 
 const (
@@ -117,9 +118,23 @@ func (s *Server) routes() {
 	get("/auctions/:id/bids", s.bidList)
 	post("/auctions/:id/bids", s.bidPlace)
 	post("/auctions/:id/cancel", s.auctionCancel)
+	post("/users", s.userCreate)
 	s.echo.GET("/auctions/:id/events", s.auctionEvents)
 	s.echo.GET("/events", s.manyEvents)
 	s.echo.GET("/ws/auctions/:id", s.auctionWebSocket)
 	s.echo.GET(pathLive, s.pageLive)
-	post("/users", s.userCreate)
+
+	get(components.PathHome, onlyPage(s.auctionList))
+	get(components.PathNewAuction, onlyPage(s.auctionNew))
+	get(components.PathMyBids, onlyPage(s.myBids))
+	get(components.PathMyAuctions, onlyPage(s.myAuctions))
+	get(components.PathAccount, onlyPage(s.accountShow))
+	post(components.PathSelling, s.accountSell)
+	post(components.PathTokens, s.tokenCreate)
+	post(components.PathTokens+"/:id/revoke", s.tokenRevoke)
+	get(components.PathSignIn, onlyPage(s.signInShow))
+	post(components.PathSignIn, s.signIn)
+	get(components.PathSignUp, onlyPage(s.signUpShow))
+	post(components.PathSignUp, s.signUp)
+	post(components.PathSignOut, s.signOut)
 }

@@ -1,0 +1,59 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/account"
+	"martelo/templates/components"
+	"martelo/templates/pages"
+)
+
+// signUpShow is GET /signup.
+func (s *Server) signUpShow(c echo.Context) error {
+	return s.signUpPage(c, http.StatusOK, pages.SignUpView{Next: pathAfter(c.QueryParam(pages.FieldNext))})
+}
+
+// signUp is POST /signup.
+func (s *Server) signUp(c echo.Context) error {
+	form, err := readForm(c.Response(), c.Request())
+	if err != nil {
+		return err
+	}
+	view := pages.SignUpView{Next: pathAfter(form.Get(pages.FieldNext)), Name: form.Get(pages.FieldName), Email: form.Get(pages.FieldEmail)}
+	person, err := s.makeAccount(c, account.Account{Email: view.Email, Name: view.Name, Password: form.Get(pages.FieldPassword)})
+	if err != nil {
+		list, ok := problems(err)
+		if isLimited(err) {
+			list, ok = components.Problems{{Text: "Too many tries. Wait a minute before the next."}}, true
+		}
+		if !ok || !asksPage(c.Request()) {
+			return err
+		}
+		view.Problems = list
+		return s.signUpPage(c, s.noteProblem(c, err).Status, view)
+	}
+	if err := s.beginSession(c, person.ID); err != nil {
+		return err
+	}
+	if err := s.flash(c, components.NoticeGood, "Welcome to the house, "+person.Name+"."); err != nil {
+		return err
+	}
+	return s.seeOther(c, view.Next)
+}
+
+func (s *Server) makeAccount(c echo.Context, a account.Account) (account.Person, error) {
+	ctx := c.Request().Context()
+	if wait := s.Limits.Attempt(ctx, c.RealIP(), a.Email); wait > 0 {
+		return account.Person{}, &limitedError{wait: wait}
+	}
+	return s.People.SignUp(ctx, a)
+}
+
+func (s *Server) signUpPage(c echo.Context, status int, view pages.SignUpView) (err error) {
+	if view.PageView, err = s.frame(c, "Make an account", components.PathSignUp); err != nil {
+		return err
+	}
+	return s.page(c, status, pages.SignUp(view))
+}

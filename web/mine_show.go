@@ -1,0 +1,81 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/auction"
+	"martelo/app/catalog"
+	"martelo/templates/components"
+	"martelo/templates/pages"
+)
+
+// myBids is GET /me/bids.
+func (s *Server) myBids(c echo.Context) error {
+	who, err := s.caller(c)
+	if err != nil {
+		return err
+	}
+	values, err := query(c.Request())
+	if err != nil {
+		return err
+	}
+	bids, next, err := s.Catalog.MyBids(c.Request().Context(), who.ID, values.Get("cursor"), catalog.PageMax)
+	if err != nil {
+		return err
+	}
+	view := pages.MyBidsView{PageSize: catalog.PageMax}
+	if view.PageView, err = s.frame(c, "My bids", c.Request().URL.RequestURI()); err != nil {
+		return err
+	}
+	slices.SortStableFunc(bids, openFirst)
+	auctions := make([]catalog.Auction, len(bids))
+	for i, bid := range bids {
+		auctions[i] = bid.Auction
+		view.Lots = append(view.Lots, pages.MyBid{LotCard: card(bid.Auction, view.Locale), Highest: bid.Highest})
+	}
+	view.LiveURL = liveCards(auctions, view.Locale)
+	view.NextURL, view.FirstURL = around(components.PathMyBids, values, next)
+	return s.page(c, http.StatusOK, pages.MyBids(view))
+}
+
+// openFirst puts open lots before all others, soonest end first.
+func openFirst(a, b catalog.MyBid) int {
+	aOpen, bOpen := a.Status == auction.Open, b.Status == auction.Open
+	switch {
+	case aOpen && bOpen:
+		return cmp.Or(a.EndAt.Compare(b.EndAt), cmp.Compare(a.ID, b.ID))
+	case aOpen:
+		return -1
+	case bOpen:
+		return 1
+	}
+	return 0
+}
+
+// myAuctions is GET /me/auctions.
+func (s *Server) myAuctions(c echo.Context) error {
+	who, err := s.caller(c)
+	if err != nil {
+		return err
+	}
+	values, err := query(c.Request())
+	if err != nil {
+		return err
+	}
+	page, err := s.Catalog.MyAuctions(c.Request().Context(), who.ID, values.Get("cursor"), catalog.PageDefault)
+	if err != nil {
+		return err
+	}
+	view := pages.MyAuctionsView{PageSize: catalog.PageDefault}
+	if view.PageView, err = s.frame(c, "My lots", c.Request().URL.RequestURI()); err != nil {
+		return err
+	}
+	view.Lots = cards(page.Auctions, view.Locale)
+	view.LiveURL = liveCards(page.Auctions, view.Locale)
+	view.NextURL, view.FirstURL = around(components.PathMyAuctions, values, page.Next)
+	return s.page(c, http.StatusOK, pages.MyAuctions(view))
+}

@@ -1,0 +1,34 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"martelo/templates/pages"
+)
+
+// tokenCreate is POST /me/tokens. The token is on this one answer and nowhere else.
+func (s *Server) tokenCreate(c echo.Context) error {
+	who, err := s.caller(c)
+	if err != nil {
+		return err
+	}
+	form, err := readForm(c.Response(), c.Request())
+	if err != nil {
+		return err
+	}
+	name := form.Get(pages.FieldName)
+	token, err := s.People.MakeToken(c.Request().Context(), who.ID, name, false)
+	if err != nil {
+		list, ok := problems(err)
+		if !ok || !asksPage(c.Request()) {
+			return err
+		}
+		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{TokenName: name, Problems: list})
+	}
+	if !asksPage(c.Request()) {
+		return writeJSON(c, http.StatusCreated, mediaJSON, map[string]string{"token": token})
+	}
+	return s.accountPage(c, http.StatusCreated, pages.AccountView{NewToken: token})
+}

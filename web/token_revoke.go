@@ -1,0 +1,34 @@
+package web
+
+import (
+	"errors"
+
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/account"
+	"martelo/app/auction"
+	"martelo/templates/components"
+)
+
+// tokenRevoke is POST /me/tokens/{id}/revoke.
+func (s *Server) tokenRevoke(c echo.Context) error {
+	who, err := s.caller(c)
+	if err != nil {
+		return err
+	}
+	id, ok := parseID(c.Param("id"))
+	if !ok {
+		return auction.ErrNotFound
+	}
+	err = s.People.RevokeToken(c.Request().Context(), who.ID, id)
+	if errors.Is(err, account.ErrUnknownToken) {
+		return auction.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.flash(c, components.NoticeInfo, "The token was revoked."); err != nil {
+		return err
+	}
+	return s.seeOther(c, components.PathAccount)
+}
