@@ -27,6 +27,7 @@ type House struct {
 // service is one of a house's two services.
 type service struct {
 	*server
+	program  string // what Get calls it
 	variable string // the setting that holds its address
 	given    string // the address that somebody set already
 	address  func() string
@@ -50,10 +51,13 @@ func OpenHouse() (*House, error) {
 	postgres, redis := newPostgres(filepath.Join(dir, "postgres")), newRedis(filepath.Join(dir, "redis"))
 	h := &House{dir: dir, services: []*service{
 		{
-			server: postgres, variable: "DATABASE_URL", given: os.Getenv("DATABASE_URL"),
+			server: postgres, program: "postgresql", variable: "DATABASE_URL", given: os.Getenv("DATABASE_URL"),
 			address: func() string { return postgres.databaseURL(houseDatabase) },
 		},
-		{server: redis, variable: "REDIS_URL", given: os.Getenv("REDIS_URL"), address: redis.redisURL},
+		{
+			server: redis, program: "redis-server", variable: "REDIS_URL", given: os.Getenv("REDIS_URL"),
+			address: redis.redisURL,
+		},
 	}}
 	for _, s := range h.services {
 		s.attach()
@@ -65,13 +69,19 @@ func OpenHouse() (*House, error) {
 // however that ends; without, it stays until Stop.
 func (h *House) Start(untilExit bool) error {
 	return withLock(filepath.Join(h.dir, "lock"), syscall.LOCK_EX, func() error {
+		var missing []*service
+		var programs []string
 		for _, s := range h.services {
-			if s.given != "" {
-				continue
+			if s.attach(); s.running == nil && s.given == "" {
+				missing = append(missing, s)
+				programs = append(programs, s.program)
 			}
-			if s.attach(); s.running != nil {
-				continue
-			}
+		}
+		// All at once: who must install them by hand wants to hear it once.
+		if err := Get(programs...); err != nil {
+			return err
+		}
+		for _, s := range missing {
 			if err := s.begin(untilExit); err != nil {
 				return errors.Join(err, h.StopStarted())
 			}

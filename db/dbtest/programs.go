@@ -58,8 +58,8 @@ func Get(names ...string) error {
 		return nil
 	}
 	if err := install(packages); err != nil {
-		return fmt.Errorf("dbtest: %s is missing: install it, on Debian with \"apt-get install %s\" (%w)",
-			strings.Join(missing, " and "), strings.Join(packages, " "), err)
+		return fmt.Errorf("dbtest: install %s first, on Debian with \"apt-get install %s\", which was not possible from here: %w",
+			strings.Join(missing, ", "), strings.Join(packages, " "), err)
 	}
 	return nil
 }
