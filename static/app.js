@@ -40,7 +40,7 @@
 
   function formatTime(ms, style) {
     formats[style] ||= new Intl.DateTimeFormat(locale, styles[style] || styles.full);
-    return formats[style].format(ms);
+    return formats[style].format(ms).replace('GMT-', 'GMT−'); // a minus, at which no line is broken
   }
 
   // Rewrites times from UTC into the reader's zone; the zone is always named.

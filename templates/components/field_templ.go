@@ -409,7 +409,7 @@ func ProblemSummary(problems Problems) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if len(problems) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<div class=\"problems\" role=\"alert\" tabindex=\"-1\" data-focus-first><h2 class=\"problems__title\">Nothing was saved yet. Please look at this again:</h2><ul class=\"problems__list\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<div class=\"problems\" role=\"alert\" tabindex=\"-1\" data-focus-first><h2 class=\"problems__title\">This did not go through yet:</h2><ul class=\"problems__list\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

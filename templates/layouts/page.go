@@ -47,7 +47,15 @@ func (v PageView) ViewerID() int64 {
 }
 
 // SignInURL leads to the sign-in page and back to this one.
-func (v PageView) SignInURL() string { return components.ReturnURL(components.PathSignIn, v.Path) }
+func (v PageView) SignInURL() string { return components.ReturnURL(components.PathSignIn, v.back()) }
+
+// back is where signing in or up leads from here: not to the doors themselves.
+func (v PageView) back() string {
+	if v.at(components.PathSignIn) || v.at(components.PathSignUp) {
+		return ""
+	}
+	return v.Path
+}
 
 // at tells whether the page is the one a navigation link leads to.
 func (v PageView) at(path string) bool {

@@ -108,6 +108,11 @@ func (v ListView) heading() string {
 	}
 }
 
+// welcomes tells whether to say where one is: to visitors who have asked for nothing in particular.
+func (v ListView) welcomes() bool {
+	return v.Viewer == nil && v.FirstURL == "" && v.Query.url() == components.PathAuctions
+}
+
 // none says what an empty list means.
 func (v ListView) none() string {
 	if v.Query.Q != "" || v.Query.Seller != "" {
