@@ -19,7 +19,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/account"
-	"martelo/app/auction"
 	"martelo/app/bidding"
 	"martelo/app/catalog"
 	"martelo/app/limits"
@@ -34,6 +33,7 @@ import (
 type house struct {
 	testing.TB
 	pool   *pgxpool.Pool
+	store  *redis.Client
 	people *account.People
 	door   *web.Server
 	log    *bytes.Buffer
@@ -60,7 +60,7 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	h := &house{TB: t, pool: pool, people: account.New(pool), log: &bytes.Buffer{}}
+	h := &house{TB: t, pool: pool, store: store, people: account.New(pool), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, nil))
 	metrics := prometheus.NewRegistry()
 	hub := live.New(live.Options{Database: pool, Redis: store, Metrics: metrics, Log: log})
@@ -125,7 +125,7 @@ func (h *house) lot(changes ...func(map[string]any)) int64 {
 	return int64(answer.json(h)["id"].(float64))
 }
 
-// soldLot is a lot that is over.
+// endedLot is a lot that is over.
 func (h *house) endedLot() int64 {
 	h.Helper()
 	id := h.lot()
@@ -136,6 +136,18 @@ func (h *house) endedLot() int64 {
 func (h *house) bid(id int64, by who, amount any) answer {
 	h.Helper()
 	return h.post(bidsOf(id), by, map[string]any{"amount": amount}, key(uuid.NewString()))
+}
+
+// exhaust has somebody bid as often as is allowed, for as long as the test lasts.
+func (h *house) exhaust(bidderID int64) {
+	h.Helper()
+	later := float64(time.Now().Add(10 * time.Second).UnixMicro())
+	for i := range 5 {
+		member := redis.Z{Score: later, Member: "1:" + strconv.Itoa(i)}
+		if err := h.store.ZAdd(h.Context(), "bidder:{"+strconv.FormatInt(bidderID, 10)+"}:bids", member).Err(); err != nil {
+			h.Fatal(err)
+		}
+	}
 }
 
 func bidsOf(id int64) string { return "/auctions/" + strconv.FormatInt(id, 10) + "/bids" }
@@ -237,5 +249,3 @@ func (h *house) state() string {
 	}
 	return state
 }
-
-var _ = auction.Open

@@ -64,4 +64,4 @@ func (v AccountView) roleWords() string {
 }
 
 // PasswordLengthMin is what the sign-up page asks for, in characters.
-const PasswordLengthMin = 10
+const PasswordLengthMin = 8
