@@ -1,0 +1,162 @@
+package db_test
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/pressly/goose/v3"
+
+	"martelo/app/auction"
+	"martelo/db"
+	"martelo/db/dbtest"
+	"martelo/migrations"
+)
+
+// fill makes an auction of each status, the open and closed one with a bid, and returns the statuses' ids.
+func fill(t *testing.T, pool *pgxpool.Pool) map[string]int64 {
+	ids := map[string]int64{}
+	for status, values := range map[string]string{
+		"SCHEDULED": `100, NULL::bigint, NULL::integer, 0, 0, 'SCHEDULED', now() + interval '1 hour', now() + interval '2 hours', NULL::timestamptz`,
+		"OPEN":      `150, bidder.id, 1, 1, 1, 'OPEN', now() - interval '1 hour', now() + interval '2 hours', NULL::timestamptz`,
+		"CLOSED":    `150, bidder.id, 1, 1, 1, 'CLOSED', now() - interval '2 hours', now() - interval '1 hour', now()`,
+		"CANCELLED": `100, NULL::bigint, NULL::integer, 0, 0, 'CANCELLED', now() - interval '1 hour', now() + interval '1 hour', now()`,
+	} {
+		var id int64
+		if err := pool.QueryRow(t.Context(), `
+			WITH seller AS (INSERT INTO users (name) VALUES ('seller') RETURNING id), bidder AS (INSERT INTO users (name) VALUES ('bidder') RETURNING id)
+			INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count,
+			    bidder_count, status, start_at, end_at, closed_at, original_end_at)
+			SELECT seller.id, 'USD', 2, 100, 10, v.*, v.e FROM seller, bidder, LATERAL (SELECT `+values+`) AS v (p, l, lp, b, bb, s, st, e, c) RETURNING id`).Scan(&id); err != nil {
+			t.Fatalf("%s: %v", status, err)
+		}
+		ids[status] = id
+	}
+	if _, err := pool.Exec(t.Context(), `INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
+		SELECT id, 1, leader_id, 1, 150, gen_random_uuid(), now() FROM auctions WHERE bid_count = 1`); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// refused runs a statement that the named constraint or trigger must refuse.
+func refused(t *testing.T, pool *pgxpool.Pool, constraint, statement string, args ...any) {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), statement, args...)
+	var fault *pgconn.PgError
+	if !errors.As(err, &fault) || fault.ConstraintName != constraint {
+		t.Errorf("%s: %v, want %s", statement, err, constraint)
+	}
+}
+
+func TestWhatIsOverNeverChanges(t *testing.T) {
+	pool := dbtest.Pool(t)
+	ids := fill(t, pool)
+	for _, status := range []string{"CLOSED", "CANCELLED"} {
+		for _, change := range []string{
+			"status = 'OPEN', closed_at = NULL", "leader_id = seller_id", "current_price = current_price + 1000", "end_at = end_at + interval '1 hour'", "lane = 'hot'",
+		} {
+			refused(t, pool, "auctions_over_is_over", "UPDATE auctions SET version = version + 1, "+change+" WHERE id = $1", ids[status])
+		}
+	}
+	for _, id := range ids {
+		refused(t, pool, "auctions_stay", "DELETE FROM auctions WHERE id = $1", id)
+	}
+}
+
+func TestTheLogIsAppendOnly(t *testing.T) {
+	pool := dbtest.Pool(t)
+	fill(t, pool)
+	for _, statement := range []string{"UPDATE bids SET amount = amount + 1", "DELETE FROM bids", "TRUNCATE bids"} {
+		refused(t, pool, "bids_append_only", statement)
+	}
+	refused(t, pool, "users_stay", "DELETE FROM users")
+	refused(t, pool, "bids_pkey", "INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT auction_id, seq, bidder_id, 1, amount, gen_random_uuid(), now() FROM bids")
+	refused(t, pool, "bids_request_key", "INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT auction_id, seq + 1, bidder_id, 1, amount, request_id, now() FROM bids")
+}
+
+func TestABrokenRowIsImpossible(t *testing.T) {
+	pool := dbtest.Pool(t)
+	open := fill(t, pool)["OPEN"]
+	for change, constraint := range map[string]string{
+		"start_price = 1":                                "auctions_terms_are_fixed",
+		"min_increment = 1":                              "auctions_terms_are_fixed",
+		"seller_id = leader_id":                          "auctions_terms_are_fixed",
+		"original_end_at = end_at":                       "",
+		"current_price = 99":                             "auctions_price_from_start",
+		"current_price = 105":                            "auctions_price_moved_by_bids",
+		"leader_id = NULL":                               "auctions_leader_with_bids",
+		"bid_count = 0":                                  "auctions_price_moved_by_bids",
+		"leader_id = seller_id":                          "auctions_leader_not_seller",
+		"leader_id = 999999999":                          "auctions_leader_fkey",
+		"end_at = original_end_at - interval '1 second'": "auctions_end_never_earlier",
+		"status = 'CLOSED'":                              "auctions_closed_at_when_over",
+		"status = 'CLOSED', closed_at = now()":           "auctions_closed_after_end",
+		"status = 'SOLD'":                                "auctions_status_known",
+		"bidder_count = 2":                               "auctions_bidder_count_range",
+	} {
+		statement := "UPDATE auctions SET version = version + 1, " + change + " WHERE id = $1"
+		if constraint == "" {
+			if _, err := pool.Exec(t.Context(), statement, open); err != nil {
+				t.Errorf("%s: %v", change, err)
+			}
+			continue
+		}
+		refused(t, pool, constraint, statement, open)
+	}
+	refused(t, pool, "auctions_version_rises", "UPDATE auctions SET end_at = end_at + interval '1 minute' WHERE id = $1", open)
+}
+
+func TestRowsReadAsStates(t *testing.T) {
+	pool := dbtest.Pool(t)
+	ids := fill(t, pool)
+	rows, err := db.New(pool).AuctionsLive(t.Context(), []int64{ids["CLOSED"], ids["CANCELLED"], 999999999})
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for _, row := range rows {
+		s := row.Auction.State()
+		if won := s.Result().WinnerID != 0; won != (s.Status == auction.Closed) || s.ClosedAt.IsZero() || s.EndAt.Location().String() != "UTC" {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// Every migration can be taken back and applied again, and any number of nodes may migrate at once.
+func TestMigrationsGoBackAndForth(t *testing.T) {
+	url := dbtest.URL(t)
+	pool, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, migrations.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := provider.DownTo(t.Context(), 0)
+	if err != nil || len(down) == 0 {
+		t.Fatalf("%d taken back, %v", len(down), err)
+	}
+	const nodes = 4
+	applied, failed := make(chan int, nodes), make(chan error, nodes)
+	for range nodes {
+		go func() {
+			n, err := db.Migrate(t.Context(), url)
+			applied <- n
+			failed <- err
+		}()
+	}
+	total := 0
+	for range nodes {
+		total += <-applied
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	if total != len(down) {
+		t.Errorf("%d applied in all, %d taken back", total, len(down))
+	}
+}
