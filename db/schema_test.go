@@ -88,7 +88,7 @@ func TestABrokenRowIsImpossible(t *testing.T) {
 		"current_price = 99":                             "auctions_price_from_start",
 		"current_price = 105":                            "auctions_price_moved_by_bids",
 		"leader_id = NULL":                               "auctions_leader_with_bids",
-		"bid_count = 0":                                  "auctions_price_moved_by_bids",
+		"bid_count = 0":                                  "auctions_bidder_count_range",
 		"leader_id = seller_id":                          "auctions_leader_not_seller",
 		"leader_id = 999999999":                          "auctions_leader_fkey",
 		"end_at = original_end_at - interval '1 second'": "auctions_end_never_earlier",
