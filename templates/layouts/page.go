@@ -97,6 +97,9 @@ var htmxConfig = mustJSON(map[string]any{
 	},
 })
 
+// htmxHeaders make htmx ask for HTML. By itself it accepts anything, which the house answers with JSON.
+var htmxHeaders = mustJSON(map[string]string{"Accept": "text/html"})
+
 func mustJSON(v any) string {
 	encoded, err := json.Marshal(v)
 	if err != nil {
