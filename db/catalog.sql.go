@@ -437,6 +437,97 @@ func (q *Queries) CatalogOfSeller(ctx context.Context, arg CatalogOfSellerParams
 	return items, nil
 }
 
+const CatalogOfSellerBy = `-- name: CatalogOfSellerBy :many
+WITH page AS MATERIALIZED (
+    SELECT a.id, a.end_at, a.nominal_price FROM auctions a
+    WHERE a.seller_id = $2 AND ($3::text IS NULL OR a.status = $3::text)
+      AND CASE $1::text
+            WHEN 'price' THEN (a.nominal_price, a.id) > ($4::bigint, $5::bigint)
+            ELSE (a.end_at, a.id) > ($6::timestamptz, $5::bigint) END
+    ORDER BY CASE WHEN $1::text = 'ending' THEN a.end_at END, CASE WHEN $1::text = 'price' THEN a.nominal_price END, a.id
+    LIMIT $7
+)
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY CASE WHEN $1::text = 'ending' THEN page.end_at END, CASE WHEN $1::text = 'price' THEN page.nominal_price END, page.id
+`
+
+type CatalogOfSellerByParams struct {
+	Sort       string
+	SellerID   int64
+	Status     *string
+	AfterPrice int64
+	AfterID    int64
+	AfterEndAt time.Time
+	RowLimit   int32
+}
+
+type CatalogOfSellerByRow struct {
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
+}
+
+// CatalogOfSellerBy is CatalogOfSeller in the order of end or figure; the position is the last row of the page before it. The page
+// is chosen among the seller's rows alone, and words are joined to what is shown.
+func (q *Queries) CatalogOfSellerBy(ctx context.Context, arg CatalogOfSellerByParams) ([]CatalogOfSellerByRow, error) {
+	rows, err := q.db.Query(ctx, CatalogOfSellerBy,
+		arg.Sort,
+		arg.SellerID,
+		arg.Status,
+		arg.AfterPrice,
+		arg.AfterID,
+		arg.AfterEndAt,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CatalogOfSellerByRow
+	for rows.Next() {
+		var i CatalogOfSellerByRow
+		if err := rows.Scan(
+			&i.Auction.ID,
+			&i.Auction.SellerID,
+			&i.Auction.Currency,
+			&i.Auction.CurrencyDigits,
+			&i.Auction.StartPrice,
+			&i.Auction.MinIncrement,
+			&i.Auction.CurrentPrice,
+			&i.Auction.LeaderID,
+			&i.Auction.LeaderPaddle,
+			&i.Auction.BidCount,
+			&i.Auction.BidderCount,
+			&i.Auction.Status,
+			&i.Auction.Lane,
+			&i.Auction.SoftCloseWindowSeconds,
+			&i.Auction.SoftCloseExtendSeconds,
+			&i.Auction.StartAt,
+			&i.Auction.EndAt,
+			&i.Auction.OriginalEndAt,
+			&i.Auction.ClosedAt,
+			&i.Auction.CreatedAt,
+			&i.Auction.Version,
+			&i.Auction.RequestID,
+			&i.Auction.NominalPrice,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
+			&i.Now,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CatalogOne = `-- name: CatalogOne :one
 
 SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
@@ -490,26 +581,33 @@ func (q *Queries) CatalogOne(ctx context.Context, id int64) (CatalogOneRow, erro
 }
 
 const CatalogSearch = `-- name: CatalogSearch :many
+WITH page AS MATERIALIZED (
+    SELECT a.id, a.end_at, a.nominal_price
+    FROM lots JOIN auctions a ON a.id = lots.auction_id
+    WHERE lots.search @@ to_tsquery('simple', $2::text)
+      AND ($3::bigint IS NULL OR a.seller_id = $3::bigint)
+      AND ($4::text IS NULL OR a.status = $4::text)
+      AND CASE $1::text
+            WHEN 'ending' THEN (a.end_at, a.id) > ($5::timestamptz, $6::bigint)
+            WHEN 'price'  THEN (a.nominal_price, a.id) > ($7::bigint, $6::bigint)
+            ELSE a.id < $8::bigint END
+    ORDER BY CASE WHEN $1::text = 'ending' THEN a.end_at END,
+             CASE WHEN $1::text = 'price' THEN a.nominal_price END,
+             CASE WHEN $1::text = 'newest' THEN -a.id ELSE a.id END
+    LIMIT $9
+)
 SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-WHERE ($1::text IS NULL OR lots.search @@ to_tsquery('simple', $1::text))
-  AND ($2::bigint IS NULL OR auctions.seller_id = $2::bigint)
-  AND ($3::text IS NULL OR auctions.status = $3::text)
-  AND CASE $4::text
-        WHEN 'ending' THEN (auctions.end_at, auctions.id) > ($5::timestamptz, $6::bigint)
-        WHEN 'price'  THEN (auctions.nominal_price, auctions.id) > ($7::bigint, $6::bigint)
-        ELSE auctions.id < $8::bigint END
-ORDER BY CASE WHEN $4::text = 'ending' THEN auctions.end_at END,
-         CASE WHEN $4::text = 'price' THEN auctions.nominal_price END,
-         CASE WHEN $4::text = 'newest' THEN -auctions.id ELSE auctions.id END
-LIMIT $9
+FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY CASE WHEN $1::text = 'ending' THEN page.end_at END,
+         CASE WHEN $1::text = 'price' THEN page.nominal_price END,
+         CASE WHEN $1::text = 'newest' THEN -page.id ELSE page.id END
 `
 
 type CatalogSearchParams struct {
-	Words      *string
+	Sort       string
+	Words      string
 	SellerID   *int64
 	Status     *string
-	Sort       string
 	AfterEndAt time.Time
 	AfterID    int64
 	AfterPrice int64
@@ -525,14 +623,14 @@ type CatalogSearchRow struct {
 	Now         time.Time
 }
 
-// CatalogSearch lists what matches words, a seller, a status, or several of them; an argument that is null does not narrow.
-// The page is ordered by end, newest or figure; the position is the last row of the page before it.
+// CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure. The position is
+// the last row of the page before it.
 func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([]CatalogSearchRow, error) {
 	rows, err := q.db.Query(ctx, CatalogSearch,
+		arg.Sort,
 		arg.Words,
 		arg.SellerID,
 		arg.Status,
-		arg.Sort,
 		arg.AfterEndAt,
 		arg.AfterID,
 		arg.AfterPrice,

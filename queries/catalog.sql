@@ -62,22 +62,45 @@ WHERE auctions.seller_id = @seller_id
 ORDER BY auctions.id DESC
 LIMIT @row_limit;
 
--- name: CatalogSearch :many
--- CatalogSearch lists what matches words, a seller, a status, or several of them; an argument that is null does not narrow.
--- The page is ordered by end, newest or figure; the position is the last row of the page before it.
+-- name: CatalogOfSellerBy :many
+-- CatalogOfSellerBy is CatalogOfSeller in the order of end or figure; the position is the last row of the page before it. The page
+-- is chosen among the seller's rows alone, and words are joined to what is shown.
+WITH page AS MATERIALIZED (
+    SELECT a.id, a.end_at, a.nominal_price FROM auctions a
+    WHERE a.seller_id = @seller_id AND (sqlc.narg(status)::text IS NULL OR a.status = sqlc.narg(status)::text)
+      AND CASE @sort::text
+            WHEN 'price' THEN (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
+            ELSE (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint) END
+    ORDER BY CASE WHEN @sort::text = 'ending' THEN a.end_at END, CASE WHEN @sort::text = 'price' THEN a.nominal_price END, a.id
+    LIMIT @row_limit
+)
 SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
-FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-WHERE (sqlc.narg(words)::text IS NULL OR lots.search @@ to_tsquery('simple', sqlc.narg(words)::text))
-  AND (sqlc.narg(seller_id)::bigint IS NULL OR auctions.seller_id = sqlc.narg(seller_id)::bigint)
-  AND (sqlc.narg(status)::text IS NULL OR auctions.status = sqlc.narg(status)::text)
-  AND CASE @sort::text
-        WHEN 'ending' THEN (auctions.end_at, auctions.id) > (@after_end_at::timestamptz, @after_id::bigint)
-        WHEN 'price'  THEN (auctions.nominal_price, auctions.id) > (@after_price::bigint, @after_id::bigint)
-        ELSE auctions.id < @before_id::bigint END
-ORDER BY CASE WHEN @sort::text = 'ending' THEN auctions.end_at END,
-         CASE WHEN @sort::text = 'price' THEN auctions.nominal_price END,
-         CASE WHEN @sort::text = 'newest' THEN -auctions.id ELSE auctions.id END
-LIMIT @row_limit;
+FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY CASE WHEN @sort::text = 'ending' THEN page.end_at END, CASE WHEN @sort::text = 'price' THEN page.nominal_price END, page.id;
+
+-- name: CatalogSearch :many
+-- CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure. The position is
+-- the last row of the page before it.
+WITH page AS MATERIALIZED (
+    SELECT a.id, a.end_at, a.nominal_price
+    FROM lots JOIN auctions a ON a.id = lots.auction_id
+    WHERE lots.search @@ to_tsquery('simple', @words::text)
+      AND (sqlc.narg(seller_id)::bigint IS NULL OR a.seller_id = sqlc.narg(seller_id)::bigint)
+      AND (sqlc.narg(status)::text IS NULL OR a.status = sqlc.narg(status)::text)
+      AND CASE @sort::text
+            WHEN 'ending' THEN (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
+            WHEN 'price'  THEN (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
+            ELSE a.id < @before_id::bigint END
+    ORDER BY CASE WHEN @sort::text = 'ending' THEN a.end_at END,
+             CASE WHEN @sort::text = 'price' THEN a.nominal_price END,
+             CASE WHEN @sort::text = 'newest' THEN -a.id ELSE a.id END
+    LIMIT @row_limit
+)
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY CASE WHEN @sort::text = 'ending' THEN page.end_at END,
+         CASE WHEN @sort::text = 'price' THEN page.nominal_price END,
+         CASE WHEN @sort::text = 'newest' THEN -page.id ELSE page.id END;
 
 -- name: CatalogMyBids :many
 -- CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index

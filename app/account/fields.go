@@ -76,8 +76,12 @@ func cleanName(name string) (string, *auction.FieldError) {
 	return name, nil
 }
 
-// normalEmail is the one form in which an address is kept and looked up: capital letters have never told two people apart.
+// normalEmail is the one form in which an address is kept and looked up: capital letters have never told two people apart. It is "" for
+// what is not text.
 func normalEmail(email string) string {
+	if !utf8.ValidString(email) {
+		return ""
+	}
 	return strings.ToLower(norm.NFC.String(strings.TrimSpace(email)))
 }
 

@@ -62,10 +62,10 @@ func (c *Catalog) List(ctx context.Context, f Filter) (Page, error) {
 	var found []Auction
 	limit := int32(f.Limit + 1) // one more than shown tells whether there is a next page
 	switch {
-	case !searches && f.SellerID != 0 && f.Sort == SortNewest:
-		found, err = c.ofSeller(ctx, f.SellerID, f.Status, from, limit)
-	case searches || f.SellerID != 0:
+	case searches:
 		found, err = c.search(ctx, words, f, from, limit)
+	case f.SellerID != 0:
+		found, err = c.ofSeller(ctx, f, from, limit)
 	default:
 		found, err = c.plain(ctx, f, from, limit)
 	}
@@ -140,19 +140,26 @@ func (c *Catalog) plain(ctx context.Context, f Filter, from cursor, limit int32)
 	}
 }
 
-func (c *Catalog) ofSeller(ctx context.Context, sellerID int64, status auction.Status, from cursor, limit int32) ([]Auction, error) {
-	rows, err := c.queries.CatalogOfSeller(ctx, db.CatalogOfSellerParams{
-		SellerID: sellerID, Status: oneStatus(status), BeforeID: from.id, RowLimit: limit,
+// ofSeller lists what one seller has.
+func (c *Catalog) ofSeller(ctx context.Context, f Filter, from cursor, limit int32) ([]Auction, error) {
+	if f.Sort == SortNewest {
+		rows, err := c.queries.CatalogOfSeller(ctx, db.CatalogOfSellerParams{
+			SellerID: f.SellerID, Status: oneStatus(f.Status), BeforeID: from.id, RowLimit: limit,
+		})
+		return readMany(rows, func(r db.CatalogOfSellerRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+	}
+	rows, err := c.queries.CatalogOfSellerBy(ctx, db.CatalogOfSellerByParams{
+		SellerID: f.SellerID, Status: oneStatus(f.Status), Sort: string(f.Sort),
+		AfterEndAt: from.endAt, AfterPrice: from.price, AfterID: from.id, RowLimit: limit,
 	})
-	return readMany(rows, func(r db.CatalogOfSellerRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+	return readMany(rows, func(r db.CatalogOfSellerByRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 }
 
+// search lists what has words in it.
 func (c *Catalog) search(ctx context.Context, words string, f Filter, from cursor, limit int32) ([]Auction, error) {
 	arg := db.CatalogSearchParams{
-		Status: oneStatus(f.Status), Sort: string(f.Sort), AfterEndAt: from.endAt, AfterPrice: from.price, AfterID: from.id, BeforeID: from.id, RowLimit: limit,
-	}
-	if words != "" {
-		arg.Words = &words
+		Words: words, Status: oneStatus(f.Status), Sort: string(f.Sort),
+		AfterEndAt: from.endAt, AfterPrice: from.price, AfterID: from.id, BeforeID: from.id, RowLimit: limit,
 	}
 	if f.SellerID != 0 {
 		arg.SellerID = &f.SellerID
