@@ -24,6 +24,7 @@ WITH moved AS (
         status        = 'OPEN',
         version       = $7
     WHERE auctions.id = $8
+      AND lane = 'standard'
       AND status IN ('OPEN', 'SCHEDULED')
       AND start_at <= clock_timestamp()
       AND end_at > clock_timestamp()
@@ -133,7 +134,7 @@ func (q *Queries) AuctionCancel(ctx context.Context, arg AuctionCancelParams) (i
 const AuctionCloseDue = `-- name: AuctionCloseDue :many
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
-    WHERE status = 'OPEN' AND end_at <= clock_timestamp() AND id <> ALL ($1::bigint[])
+    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL ($1::bigint[])
     ORDER BY end_at, id
     LIMIT $2
     FOR NO KEY UPDATE SKIP LOCKED
@@ -141,11 +142,11 @@ WITH due AS MATERIALIZED (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
     FROM due WHERE a.id = due.id
-    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price
+    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price FROM closed AS auctions
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch FROM closed AS auctions
 `
 
 type AuctionCloseDueParams struct {
@@ -160,6 +161,7 @@ type AuctionCloseDueRow struct {
 // AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
 // The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. Rows locked by a bid or
 // another closer are left for the next turn; a row that moved its end meanwhile is checked again by FOR UPDATE itself.
+// Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
 func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams) ([]AuctionCloseDueRow, error) {
 	rows, err := q.db.Query(ctx, AuctionCloseDue, arg.PassedOver, arg.RowLimit)
 	if err != nil {
@@ -193,6 +195,7 @@ func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 		); err != nil {
 			return nil, err
 		}
@@ -207,17 +210,17 @@ func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams
 const AuctionCloseOne = `-- name: AuctionCloseOne :many
 WITH due AS MATERIALIZED (
     SELECT ended.id FROM auctions ended
-    WHERE ended.id = $1 AND ended.status = 'OPEN' AND ended.end_at <= clock_timestamp()
+    WHERE ended.id = $1 AND ended.status = 'OPEN' AND ended.lane = 'standard' AND ended.end_at <= clock_timestamp()
     FOR NO KEY UPDATE SKIP LOCKED
 ), closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
     FROM due WHERE a.id = due.id
-    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price
+    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price FROM closed AS auctions
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch FROM closed AS auctions
 `
 
 type AuctionCloseOneRow struct {
@@ -258,6 +261,7 @@ func (q *Queries) AuctionCloseOne(ctx context.Context, id int64) ([]AuctionClose
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 		); err != nil {
 			return nil, err
 		}
@@ -271,7 +275,7 @@ func (q *Queries) AuctionCloseOne(ctx context.Context, id int64) ([]AuctionClose
 
 const AuctionDueIDs = `-- name: AuctionDueIDs :many
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND end_at <= clock_timestamp() AND id <> ALL ($1::bigint[])
+WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL ($1::bigint[])
 ORDER BY end_at, id
 LIMIT $2
 `
@@ -373,7 +377,7 @@ func (q *Queries) AuctionInsert(ctx context.Context, arg AuctionInsertParams) (i
 }
 
 const AuctionLock = `-- name: AuctionLock :one
-SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price FROM auctions WHERE id = $1 FOR NO KEY UPDATE
+SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price, lane_epoch FROM auctions WHERE id = $1 FOR NO KEY UPDATE
 `
 
 // AuctionLock takes the auction's row lock, the one place where an auction's bids, cancelling and closing meet.
@@ -405,17 +409,19 @@ func (q *Queries) AuctionLock(ctx context.Context, id int64) (Auction, error) {
 		&i.Version,
 		&i.RequestID,
 		&i.NominalPrice,
+		&i.LaneEpoch,
 	)
 	return i, err
 }
 
 const AuctionNextDue = `-- name: AuctionNextDue :one
 SELECT COALESCE((EXTRACT(EPOCH FROM (LEAST(
-        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN'),
+        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard'),
         (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED')) - clock_timestamp())) * 1000)::bigint, $1::bigint)::bigint AS wait_milliseconds
 `
 
-// AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will.
+// AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will. A hot
+// auction counts neither: it ends in Redis.
 func (q *Queries) AuctionNextDue(ctx context.Context, otherwiseMilliseconds int64) (int64, error) {
 	row := q.db.QueryRow(ctx, AuctionNextDue, otherwiseMilliseconds)
 	var wait_milliseconds int64
@@ -434,7 +440,7 @@ WITH due AS MATERIALIZED (
 UPDATE auctions
 SET status = 'OPEN', version = version + 1
 FROM due WHERE auctions.id = due.due_id
-RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price
+RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch
 `
 
 type AuctionOpenDueRow struct {
@@ -475,6 +481,7 @@ func (q *Queries) AuctionOpenDue(ctx context.Context, rowLimit int32) ([]Auction
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 		); err != nil {
 			return nil, err
 		}
@@ -518,7 +525,7 @@ func (q *Queries) AuctionVersions(ctx context.Context, ids []int64) ([]AuctionVe
 }
 
 const AuctionsLive = `-- name: AuctionsLive :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, clock_timestamp()::timestamptz AS now
 FROM unnest($1::bigint[]) AS wanted (id) JOIN auctions ON auctions.id = wanted.id
 `
 
@@ -561,6 +568,7 @@ func (q *Queries) AuctionsLive(ctx context.Context, ids []int64) ([]AuctionsLive
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Now,
 		); err != nil {
 			return nil, err

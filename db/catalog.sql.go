@@ -23,7 +23,7 @@ WITH page AS (
         WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
         ORDER BY a.end_at, a.id LIMIT $1) AS still
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT $1) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.end_at, auctions.id
@@ -86,6 +86,7 @@ func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]C
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
@@ -102,7 +103,7 @@ func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]C
 }
 
 const CatalogByNewest = `-- name: CatalogByNewest :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE ($1::text IS NULL OR auctions.status = $1::text) AND auctions.id < $2
 ORDER BY auctions.id DESC
@@ -157,6 +158,7 @@ func (q *Queries) CatalogByNewest(ctx context.Context, arg CatalogByNewestParams
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
@@ -185,7 +187,7 @@ WITH page AS (
         WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > ($3::bigint, $4::bigint)
         ORDER BY a.nominal_price, a.id LIMIT $1) AS still
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT $1) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.nominal_price, auctions.id
@@ -247,6 +249,7 @@ func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) 
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
@@ -286,7 +289,7 @@ WITH RECURSIVE mine AS (
         WHERE b.bidder_id = $2 AND b.auction_id < mine.auction_id
         ORDER BY b.auction_id DESC, b.seq DESC LIMIT 1) AS step
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now,
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now,
     mine.amount AS my_amount
 FROM (SELECT auction_id, seq, amount FROM mine LIMIT $1) AS mine
 JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
@@ -343,6 +346,7 @@ func (q *Queries) CatalogMyBids(ctx context.Context, arg CatalogMyBidsParams) ([
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
@@ -360,7 +364,7 @@ func (q *Queries) CatalogMyBids(ctx context.Context, arg CatalogMyBidsParams) ([
 }
 
 const CatalogOfSeller = `-- name: CatalogOfSeller :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.seller_id = $1
   AND ($2::text IS NULL OR auctions.status = $2::text) AND auctions.id < $3
@@ -422,6 +426,7 @@ func (q *Queries) CatalogOfSeller(ctx context.Context, arg CatalogOfSellerParams
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
@@ -447,7 +452,7 @@ WITH page AS MATERIALIZED (
     ORDER BY CASE WHEN $1::text = 'ending' THEN a.end_at END, CASE WHEN $1::text = 'price' THEN a.nominal_price END, a.id
     LIMIT $7
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY CASE WHEN $1::text = 'ending' THEN page.end_at END, CASE WHEN $1::text = 'price' THEN page.nominal_price END, page.id
 `
@@ -513,6 +518,7 @@ func (q *Queries) CatalogOfSellerBy(ctx context.Context, arg CatalogOfSellerByPa
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
@@ -530,7 +536,7 @@ func (q *Queries) CatalogOfSellerBy(ctx context.Context, arg CatalogOfSellerByPa
 
 const CatalogOne = `-- name: CatalogOne :one
 
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.id = $1
 `
@@ -572,6 +578,7 @@ func (q *Queries) CatalogOne(ctx context.Context, id int64) (CatalogOneRow, erro
 		&i.Auction.Version,
 		&i.Auction.RequestID,
 		&i.Auction.NominalPrice,
+		&i.Auction.LaneEpoch,
 		&i.Title,
 		&i.Description,
 		&i.SellerName,
@@ -596,7 +603,7 @@ WITH page AS MATERIALIZED (
              CASE WHEN $1::text = 'newest' THEN -a.id ELSE a.id END
     LIMIT $9
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY CASE WHEN $1::text = 'ending' THEN page.end_at END,
          CASE WHEN $1::text = 'price' THEN page.nominal_price END,
@@ -668,6 +675,7 @@ func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([
 			&i.Auction.Version,
 			&i.Auction.RequestID,
 			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
 			&i.Title,
 			&i.Description,
 			&i.SellerName,

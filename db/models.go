@@ -34,6 +34,7 @@ type Auction struct {
 	Version                int64
 	RequestID              *uuid.UUID
 	NominalPrice           int64
+	LaneEpoch              int64
 }
 
 type Bid struct {

@@ -10,7 +10,7 @@ import (
 )
 
 const OutboxAuctions = `-- name: OutboxAuctions :many
-SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price FROM auctions WHERE id = ANY ($1::bigint[])
+SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price, lane_epoch FROM auctions WHERE id = ANY ($1::bigint[])
 `
 
 func (q *Queries) OutboxAuctions(ctx context.Context, ids []int64) ([]Auction, error) {
@@ -46,6 +46,7 @@ func (q *Queries) OutboxAuctions(ctx context.Context, ids []int64) ([]Auction, e
 			&i.Version,
 			&i.RequestID,
 			&i.NominalPrice,
+			&i.LaneEpoch,
 		); err != nil {
 			return nil, err
 		}

@@ -22,6 +22,7 @@ WITH moved AS (
         status        = 'OPEN',
         version       = @version
     WHERE auctions.id = @auction_id
+      AND lane = 'standard'
       AND status IN ('OPEN', 'SCHEDULED')
       AND start_at <= clock_timestamp()
       AND end_at > clock_timestamp()
@@ -67,9 +68,10 @@ WHERE id = @id AND status IN ('OPEN', 'SCHEDULED') AND version = @version;
 -- AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
 -- The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. Rows locked by a bid or
 -- another closer are left for the next turn; a row that moved its end meanwhile is checked again by FOR UPDATE itself.
+-- Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
-    WHERE status = 'OPEN' AND end_at <= clock_timestamp() AND id <> ALL (@passed_over::bigint[])
+    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL (@passed_over::bigint[])
     ORDER BY end_at, id
     LIMIT @row_limit
     FOR NO KEY UPDATE SKIP LOCKED
@@ -86,7 +88,7 @@ SELECT sqlc.embed(auctions) FROM closed AS auctions;
 -- name: AuctionDueIDs :many
 -- AuctionDueIDs names what AuctionCloseDue would close, to close one by one when a single row makes the set fail.
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND end_at <= clock_timestamp() AND id <> ALL (@passed_over::bigint[])
+WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL (@passed_over::bigint[])
 ORDER BY end_at, id
 LIMIT @row_limit;
 
@@ -94,7 +96,7 @@ LIMIT @row_limit;
 -- AuctionCloseOne is AuctionCloseDue for one auction, so that one that cannot close does not stop the others.
 WITH due AS MATERIALIZED (
     SELECT ended.id FROM auctions ended
-    WHERE ended.id = @id AND ended.status = 'OPEN' AND ended.end_at <= clock_timestamp()
+    WHERE ended.id = @id AND ended.status = 'OPEN' AND ended.lane = 'standard' AND ended.end_at <= clock_timestamp()
     FOR NO KEY UPDATE SKIP LOCKED
 ), closed AS (
     UPDATE auctions a
@@ -121,9 +123,10 @@ FROM due WHERE auctions.id = due.due_id
 RETURNING sqlc.embed(auctions);
 
 -- name: AuctionNextDue :one
--- AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will.
+-- AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will. A hot
+-- auction counts neither: it ends in Redis.
 SELECT COALESCE((EXTRACT(EPOCH FROM (LEAST(
-        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN'),
+        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard'),
         (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED')) - clock_timestamp())) * 1000)::bigint, @otherwise_milliseconds::bigint)::bigint AS wait_milliseconds;
 
 -- name: AuctionsLive :many

@@ -1,0 +1,179 @@
+package hot
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"martelo/app/auction"
+	"martelo/app/live"
+	"martelo/app/money"
+)
+
+// attemptsMax is how often a batch is brought to Redis: once, again after loading, and once more if the auction was frozen or moved in between.
+const attemptsMax = 4
+
+//go:embed decide.lua
+var decideText string
+
+var decideScript = redis.NewScript(decideText)
+
+// reply is what the script answered: a word, and with OK the rest.
+type reply struct {
+	word    string
+	state   auction.State
+	answers []string
+	recent  []auction.Bid
+}
+
+// Decide decides requests for one auction in Redis, together, as the standard desk does in PostgreSQL. The update is nil when nothing was
+// accepted. It returns ErrStandard if the auction is not in this lane (nothing was decided then), auction.ErrNotFound, or an error that
+// wraps auction.ErrUnavailable.
+func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *live.Update, error) {
+	drawn, err := l.ids.take(ctx, len(requests))
+	if err != nil {
+		return nil, nil, err
+	}
+	// Ids are given back unless the script may have used them. A gap among ids is nothing; an id given twice would be.
+	unused := drawn
+	defer func() { l.ids.giveBack(unused) }()
+	for range attemptsMax {
+		t, err := l.termsOf(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		unused = nil
+		r, err := l.ask(ctx, t, requests, drawn)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch r.word {
+		case "OK":
+			answers, accepted, err := t.answers(requests, r.answers)
+			if err != nil {
+				return nil, nil, err
+			}
+			unused = unusedOf(drawn, answers)
+			if !accepted {
+				return answers, nil, nil
+			}
+			l.mark(id, t.epoch)
+			return answers, &live.Update{State: r.state, Recent: r.recent}, nil
+		case "UNLOADED", "FROZEN":
+			unused = drawn
+			l.forget(id, t)
+		default:
+			return nil, nil, fmt.Errorf("hot: auction %d is %s: %w", id, strings.ToLower(r.word), auction.ErrUnavailable)
+		}
+	}
+	return nil, nil, fmt.Errorf("hot: auction %d is being moved: %w", id, auction.ErrUnavailable)
+}
+
+func unusedOf(drawn []int64, answers []auction.Answer) []int64 {
+	var unused []int64
+	for i, a := range answers {
+		if a.Refusal != nil || a.Replayed {
+			unused = append(unused, drawn[i])
+		}
+	}
+	return unused
+}
+
+// ask runs the script. An error leaves open whether it ran.
+func (l *Lane) ask(ctx context.Context, t *terms, requests []auction.Request, drawn []int64) (reply, error) {
+	args := make([]any, 0, 2+5*len(requests))
+	args = append(args, t.epoch, live.RecentMax)
+	for i, r := range requests {
+		amount, following := "", ""
+		if a, err := r.Amount.In(t.Currency); err == nil {
+			amount, following = amountText(a), amountText(a.Add(t.MinIncrement))
+		}
+		args = append(args, r.Key.String(), r.BidderID, amount, following, drawn[i])
+	}
+	n := namesOf(t.ID, t.epoch)
+	values, err := decideScript.Run(ctx, l.client, n.all(), args...).Slice()
+	if err != nil {
+		return reply{}, away(err)
+	}
+	return readReply(values, t, len(requests))
+}
+
+func readReply(values []any, t *terms, asked int) (reply, error) {
+	garbled := func() (reply, error) { return reply{}, fmt.Errorf("%w: reply %v", errGarbled, values) }
+	if len(values) == 0 {
+		return garbled()
+	}
+	r := reply{word: fmt.Sprint(values[0])}
+	if r.word != "OK" {
+		return r, nil
+	}
+	if len(values) != 4 {
+		return garbled()
+	}
+	state, isState := values[1].([]any)
+	answers, isAnswers := values[2].([]any)
+	recent, isRecent := values[3].([]any)
+	if !isState || !isAnswers || !isRecent || len(answers) != asked {
+		return garbled()
+	}
+	for _, answer := range answers {
+		r.answers = append(r.answers, fmt.Sprint(answer))
+	}
+	var stateErr, recentErr error
+	r.state, stateErr = readState(state, t)
+	r.recent, recentErr = readBids(recent, t)
+	return r, errors.Join(stateErr, recentErr)
+}
+
+// answers reads the script's words as the rulebook's answers.
+func (t *terms) answers(requests []auction.Request, words []string) (answers []auction.Answer, accepted bool, err error) {
+	answers = make([]auction.Answer, len(words))
+	for i, text := range words {
+		if answers[i], err = t.answer(requests[i], text); err != nil {
+			return nil, false, err
+		}
+		accepted = accepted || answers[i].Refusal == nil && !answers[i].Replayed
+	}
+	return answers, accepted, nil
+}
+
+func (t *terms) answer(r auction.Request, text string) (auction.Answer, error) {
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case "NEW", "AGAIN":
+		bid, err := readBid(rest, t)
+		bid.Key = r.Key
+		return auction.Answer{Bid: bid, Replayed: word == "AGAIN"}, err
+	case "REUSED":
+		return auction.Answer{Refusal: auction.ErrKeyReused}, nil
+	case "OWN":
+		return auction.Answer{Refusal: auction.ErrOwnAuction}, nil
+	case "EARLY":
+		return auction.Answer{Refusal: &auction.NotStartedError{StartAt: t.StartAt}}, nil
+	case "AMOUNT":
+		_, err := r.Amount.In(t.Currency)
+		return auction.Answer{Refusal: &auction.FieldError{Field: "amount", Reason: auction.AmountReason(err, t.Currency)}}, nil
+	case "CLOSED":
+		end, err := readMoment(rest)
+		return auction.Answer{Refusal: &auction.ClosedError{EndAt: end}}, err
+	case "LOW":
+		priceText, endText, _ := strings.Cut(rest, ":")
+		minor, priceErr := strconv.ParseInt(priceText, 10, 64)
+		end, endErr := readMoment(endText)
+		price := money.FromMinor(minor, t.Currency)
+		low := &auction.TooLowError{CurrentPrice: price, MinimumBid: price.Add(t.MinIncrement), EndAt: end}
+		return auction.Answer{Refusal: low}, errors.Join(priceErr, endErr)
+	}
+	return auction.Answer{}, fmt.Errorf("%w: answer %q", errGarbled, text)
+}
+
+func readMoment(text string) (time.Time, error) {
+	micros, err := strconv.ParseInt(text, 10, 64)
+	return moment(micros), err
+}

@@ -1,0 +1,255 @@
+package hot
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"martelo/app/auction"
+	"martelo/app/live"
+	"martelo/db"
+)
+
+// closeEvery is how often hot auctions whose end has come are looked for.
+const closeEvery = 200 * time.Millisecond
+
+//go:embed freeze.lua
+var freezeText string
+
+//go:embed thaw.lua
+var thawText string
+
+var freezeScript, thawScript = redis.NewScript(freezeText), redis.NewScript(thawText)
+
+// The ways to stop the deciding.
+const (
+	freezeHold  = "FREEZE" // until it is let go on
+	freezeClose = "CLOSE"  // if the end has come, for good
+	freezeForce = "FORCE"  // as FREEZE, and what is disputed is set aside
+)
+
+// errStopped says that Redis and the rulebook have come to different ends about an auction.
+var errStopped = errors.New("hot: the auction is stopped")
+
+// errEarly says that the end has not come by Redis's clock.
+var errEarly = errors.New("hot: it is not the end yet")
+
+// Withdrawn is an auction that Redis decides no more, with all that it has decided in the caller's transaction.
+type Withdrawn struct {
+	State  auction.State
+	Now    time.Time // Redis's clock when it stopped deciding; zero if Redis had nothing of the auction
+	Recent []auction.Bid
+
+	lane  *Lane
+	names names
+	epoch int64
+	token string
+	// disputed is how many bids in the stream are set aside.
+	disputed int
+}
+
+// Withdraw stops the deciding in Redis for an auction whose row the caller has locked in its transaction, and writes what Redis has decided
+// to the log there. After the commit the caller calls Done, after a rollback LetGo; if neither happens the next bid finds the auction frozen
+// and loads it anew. With force an auction that was stopped is withdrawn too: from the first bid on that Redis took and the rulebook would
+// not have, its stream is set aside in Redis, for people to look at.
+func (l *Lane) Withdraw(ctx context.Context, q *db.Queries, row db.Auction, force bool) (*Withdrawn, error) {
+	how := freezeHold
+	if force {
+		how = freezeForce
+	}
+	w, err := l.withdraw(ctx, q, row, how)
+	if err != nil {
+		return nil, storeFault(err)
+	}
+	recent, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: live.RecentMax})
+	if err != nil {
+		w.LetGo(ctx)
+		return nil, db.Unavailable(err)
+	}
+	w.Recent = db.AcceptedMany(recent, w.State.Currency)
+	return w, nil
+}
+
+func (l *Lane) withdraw(ctx context.Context, q *db.Queries, row db.Auction, how string) (*Withdrawn, error) {
+	w := &Withdrawn{State: row.State(), lane: l, names: namesOf(row.ID, row.LaneEpoch), epoch: row.LaneEpoch, token: newToken()}
+	answer, err := freezeScript.Run(ctx, l.client, []string{w.names.state}, w.epoch, how, w.token).StringSlice()
+	if err != nil {
+		return nil, away(err)
+	}
+	word, seq := answer[0], answer[3]
+	switch word {
+	case "EARLY":
+		return nil, errEarly
+	case "STOPPED":
+		if how != freezeForce {
+			return nil, errStopped
+		}
+		return w, w.drainAgreed(ctx, q, row)
+	}
+	if err := w.drain(ctx, q, row); err != nil {
+		if how != freezeClose {
+			w.LetGo(ctx)
+		}
+		l.stopIfDiffers(ctx, row.ID, w.epoch, err)
+		return nil, err
+	}
+	if word == "DONE" {
+		if w.Now, err = readMoment(answer[1]); err != nil {
+			return nil, err
+		}
+		if frozen, err := strconv.ParseInt(seq, 10, 64); err != nil || frozen != w.State.BidCount {
+			differs := &differError{row.ID, "bids up to " + seq, fmt.Sprintf("found them up to %d", w.State.BidCount)}
+			l.stopIfDiffers(ctx, row.ID, w.epoch, differs)
+			return nil, differs
+		}
+	}
+	return w, nil
+}
+
+// drain writes all that the stream holds to the log.
+func (w *Withdrawn) drain(ctx context.Context, q *db.Queries, row db.Auction) error {
+	for {
+		entries, _, err := w.lane.entriesAfter(ctx, w.State.BidCount, termsFor(row))
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		if w.State, err = write(ctx, q, w.State, w.epoch, entries); err != nil {
+			return err
+		}
+	}
+}
+
+// drainAgreed writes what the stream holds up to the first bid that is disputed.
+func (w *Withdrawn) drainAgreed(ctx context.Context, q *db.Queries, row db.Auction) error {
+	for {
+		entries, _, err := w.lane.entriesAfter(ctx, w.State.BidCount, termsFor(row))
+		if errors.Is(err, errGarbled) {
+			w.disputed++
+			return nil
+		}
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		var agreed int
+		if w.State, agreed, err = writeAgreed(ctx, q, w.State, w.epoch, entries); err != nil {
+			return err
+		}
+		if agreed < len(entries) {
+			w.disputed = len(entries) - agreed
+			return nil
+		}
+	}
+}
+
+// Done removes the auction from Redis, but for what is disputed. The transaction that withdrew it is committed.
+func (w *Withdrawn) Done(ctx context.Context) {
+	if w.disputed > 0 {
+		l, kept := w.lane, w.names.disputed()
+		l.log.Error("hot: disputed bids are set aside in Redis", "auctionId", w.State.ID, "bids", w.disputed, "key", kept)
+		if err := l.client.Rename(context.WithoutCancel(ctx), w.names.log, kept).Err(); err != nil {
+			l.log.Error("hot: disputed bids stay under their old key", "key", w.names.log, "error", err)
+			return
+		}
+	}
+	w.lane.discard(ctx, w.names)
+}
+
+// LetGo lets Redis go on deciding. The transaction that withdrew the auction is, or will be, rolled back.
+func (w *Withdrawn) LetGo(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisWithin)
+	defer cancel()
+	if err := thawScript.Run(ctx, w.lane.client, []string{w.names.state}, w.epoch, w.token).Err(); err != nil {
+		w.lane.log.Warn("hot: an auction stays frozen until its next bid", "auctionId", w.State.ID, "error", err)
+	}
+}
+
+// closeAll closes hot auctions whose end has come.
+func (l *Lane) closeAll(ctx context.Context) {
+	for {
+		if err := l.CloseDue(ctx); err != nil && ctx.Err() == nil {
+			l.log.Warn("hot: closing failed", "error", err)
+		}
+		if !sleep(ctx, closeEvery) {
+			return
+		}
+	}
+}
+
+// CloseDue closes the hot auctions whose end has come: in Redis first, so that nobody decides any more, then in PostgreSQL, with everything that
+// Redis had decided, once and with its event. An auction whose closing fails does not keep the others from theirs.
+func (l *Lane) CloseDue(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, turnWithin)
+	rows, err := db.New(l.pool).AuctionHotOpen(within, lookMax)
+	cancel()
+	if err != nil {
+		return db.Unavailable(err)
+	}
+	var closing sync.WaitGroup
+	var mu sync.Mutex
+	var failed error // one of them: when Redis is away they are all the same
+	free := make(chan struct{}, settlersMax)
+	for _, row := range rows {
+		if !row.Due {
+			continue
+		}
+		free <- struct{}{}
+		closing.Go(func() {
+			defer func() { <-free }()
+			if err := l.close(ctx, row.ID); err != nil {
+				mu.Lock()
+				failed = fmt.Errorf("auction %d: %w", row.ID, err)
+				mu.Unlock()
+			}
+		})
+	}
+	closing.Wait()
+	return failed
+}
+
+func (l *Lane) close(ctx context.Context, id int64) error {
+	ctx, cancel := context.WithTimeout(ctx, turnWithin)
+	defer cancel()
+	var closed *Withdrawn
+	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		row, err := q.AuctionLockIfFree(ctx, id)
+		if db.IsNoRows(err) || err == nil && (row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w, err := l.withdraw(ctx, q, row, freezeClose)
+		if err != nil {
+			return err
+		}
+		if w.Now.IsZero() {
+			// Redis knows nothing of the auction, and nobody can load it while its row is locked: PostgreSQL's clock has the word.
+			if now, err := q.Clock(ctx); err != nil || !w.State.Due(now) {
+				return err
+			}
+		}
+		done, err := q.AuctionHotClose(ctx, db.AuctionHotCloseParams{ID: id, LaneEpoch: row.LaneEpoch})
+		if err != nil {
+			return err
+		}
+		w.State, closed = done.Auction.State(), w
+		return nil
+	})
+	if errors.Is(err, errEarly) || errors.Is(err, errStopped) {
+		return nil // a bid has moved the end, and the settler will say so; or somebody must look at it, and was told
+	}
+	if err != nil || closed == nil {
+		return storeFault(err)
+	}
+	closed.Done(ctx)
+	l.announce(live.Update{State: closed.State})
+	return nil
+}

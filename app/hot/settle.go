@@ -1,0 +1,337 @@
+package hot
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"martelo/app/auction"
+	"martelo/app/money"
+	"martelo/db"
+)
+
+const (
+	// settleMax is how many bids one transaction takes over.
+	settleMax = 2000
+	// settlePause lets bids gather between two rounds, so that a round's fsync is shared by many and PostgreSQL stays out of the hot path.
+	settlePause = 50 * time.Millisecond
+	// lookEvery is how often all hot auctions are looked through, for what a node left behind that died or never said.
+	lookEvery = 250 * time.Millisecond
+	// lookMax is how many hot auctions are looked through; those that end first go first.
+	lookMax = 1000
+	// settlersMax is how many auctions a node settles at a time.
+	settlersMax = 4
+	// turnWithin bounds one auction's turn.
+	turnWithin = 2500 * time.Millisecond
+)
+
+// differError says that Redis and the rulebook came to different ends. The auction must be looked at by somebody.
+type differError struct {
+	auctionID   int64
+	redis, ours string
+}
+
+func (e *differError) Error() string {
+	return fmt.Sprintf("hot: auction %d: Redis decided %s, the rulebook %s", e.auctionID, e.redis, e.ours)
+}
+
+// errMoved says that another node has settled or moved the auction meanwhile.
+var errMoved = errors.New("hot: the auction has moved on")
+
+// mark notes that an auction has something to settle.
+func (l *Lane) mark(id, epoch int64) {
+	l.mu.Lock()
+	l.dirty[id] = epoch
+	l.mu.Unlock()
+	select {
+	case l.work <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Lane) takeDirty() map[int64]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.dirty
+	l.dirty = map[int64]int64{}
+	return taken
+}
+
+// settleAll settles what this node has decided soon, and what others left behind a little later.
+func (l *Lane) settleAll(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			l.markAll(ctx)
+		case <-l.work:
+		}
+		l.settleDirty(ctx)
+		if !sleep(ctx, settlePause) {
+			return
+		}
+	}
+}
+
+func (l *Lane) markAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, turnWithin)
+	defer cancel()
+	rows, err := db.New(l.pool).AuctionHotOpen(ctx, lookMax)
+	if err != nil {
+		return // PostgreSQL is away; the next look is soon
+	}
+	for _, row := range rows {
+		l.mark(row.ID, row.LaneEpoch)
+	}
+}
+
+func (l *Lane) settleDirty(ctx context.Context) {
+	var settling sync.WaitGroup
+	var mu sync.Mutex
+	var lag time.Duration
+	free := make(chan struct{}, settlersMax)
+	for id, epoch := range l.takeDirty() {
+		free <- struct{}{}
+		settling.Go(func() {
+			defer func() { <-free }()
+			behind, err := l.Settle(ctx, id, epoch)
+			if err != nil && ctx.Err() == nil {
+				l.log.Warn("hot: settling failed", "auctionId", id, "error", err)
+			}
+			mu.Lock()
+			lag = max(lag, behind)
+			mu.Unlock()
+		})
+	}
+	settling.Wait()
+	l.metrics.lag.Set(lag.Seconds())
+}
+
+// Settle writes what Redis has decided for an auction under an epoch, and PostgreSQL does not have, to PostgreSQL. Any node may; while
+// one does the others pass by. It returns how old the oldest bid was that it found.
+func (l *Lane) Settle(ctx context.Context, id, epoch int64) (lag time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, turnWithin)
+	defer cancel()
+	if l.isStopped(id, epoch) {
+		return 0, nil
+	}
+	n := namesOf(id, epoch)
+	waiting, err := l.client.XLen(ctx, n.log).Result()
+	if err != nil || waiting == 0 {
+		return 0, away(err)
+	}
+	for {
+		settled, oldest, err := l.settleSome(ctx, id, epoch)
+		lag = max(lag, oldest)
+		if err != nil {
+			l.stopIfDiffers(ctx, id, epoch, err)
+			return lag, storeFault(err)
+		}
+		if settled < settleMax {
+			return lag, nil
+		}
+	}
+}
+
+// settleSome is one transaction of settling.
+func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, lag time.Duration, err error) {
+	var after auction.State
+	err = pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		row, err := q.AuctionLockIfFree(ctx, id)
+		if db.IsNoRows(err) || err == nil && (row.LaneEpoch != epoch || row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		entries, now, err := l.entriesAfter(ctx, row.BidCount, termsFor(row))
+		if err != nil {
+			return err
+		}
+		after = row.State()
+		if len(entries) == 0 {
+			return nil
+		}
+		lag = now.Sub(entries[0].bid.AcceptedAt)
+		settled = len(entries)
+		after, err = write(ctx, q, row.State(), epoch, entries)
+		return err
+	})
+	if err != nil {
+		return 0, lag, err
+	}
+	l.metrics.settled.Add(float64(settled))
+	if after.BidCount > 0 {
+		l.trim(ctx, namesOf(id, epoch), after.BidCount)
+	}
+	return settled, lag, nil
+}
+
+// entriesAfter reads the stream from the bid after seq on, with Redis's clock.
+func (l *Lane) entriesAfter(ctx context.Context, seq int64, t *terms) ([]entry, time.Time, error) {
+	pipeline := l.client.Pipeline()
+	clock := pipeline.Time(ctx)
+	found := pipeline.XRangeN(ctx, namesOf(t.ID, t.epoch).log, strconv.FormatInt(seq+1, 10)+"-0", "+", settleMax)
+	if _, err := pipeline.Exec(ctx); err != nil {
+		return nil, time.Time{}, away(err)
+	}
+	entries, err := readEntries(found.Val(), t)
+	return entries, clock.Val(), err
+}
+
+// trim removes what is committed in PostgreSQL from the stream.
+func (l *Lane) trim(ctx context.Context, n names, settled int64) {
+	// What is not trimmed now is passed over and trimmed next time.
+	_ = l.client.XTrimMinID(ctx, n.log, strconv.FormatInt(settled+1, 10)+"-0").Err()
+}
+
+// write replays entries through the rulebook and writes them to the log, in the caller's transaction, which holds the row's lock. It
+// returns a *differError, and writes nothing, if the rulebook would have decided otherwise.
+func write(ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry) (auction.State, error) {
+	memory, err := remember(ctx, q, before, entries)
+	if err != nil {
+		return before, err
+	}
+	after, _, err := replay(before, memory, entries)
+	if err != nil {
+		return before, err
+	}
+	return after, appendBids(ctx, q, before, after, epoch, entries)
+}
+
+// writeAgreed is write for the entries before the first that the rulebook would have decided otherwise. It returns how many those are.
+func writeAgreed(ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry) (auction.State, int, error) {
+	memory, err := remember(ctx, q, before, entries)
+	if err != nil {
+		return before, 0, err
+	}
+	after, agreed, _ := replay(before, memory, entries)
+	if agreed == 0 {
+		return before, 0, nil
+	}
+	return after, agreed, appendBids(ctx, q, before, after, epoch, entries[:agreed])
+}
+
+func appendBids(ctx context.Context, q *db.Queries, before, after auction.State, epoch int64, entries []entry) error {
+	paddle, first := int32(after.LeaderPaddle), entries[0].bid.Seq
+	arg := db.AuctionBidsSettleParams{
+		AuctionID: after.ID, LaneEpoch: epoch, BidsBefore: before.BidCount, CurrentPrice: after.CurrentPrice.Minor(), LeaderID: &after.LeaderID,
+		LeaderPaddle: &paddle, BidCount: after.BidCount, BidderCount: int32(after.BidderCount), EndAt: after.EndAt, Version: after.Version, FirstSeq: &first,
+	}
+	for _, e := range entries {
+		arg.Ids = append(arg.Ids, e.bid.ID)
+		arg.Seqs = append(arg.Seqs, e.bid.Seq)
+		arg.BidderIds = append(arg.BidderIds, e.bid.BidderID)
+		arg.Paddles = append(arg.Paddles, int32(e.bid.Paddle))
+		arg.Amounts = append(arg.Amounts, e.bid.Amount.Minor())
+		arg.RequestIds = append(arg.RequestIds, e.bid.Key)
+		arg.AcceptedAts = append(arg.AcceptedAts, e.bid.AcceptedAt)
+	}
+	written, err := q.AuctionBidsSettle(ctx, arg)
+	if err == nil && written != int64(len(entries)) {
+		err = errMoved
+	}
+	return err
+}
+
+// remember reads what the log knows of the entries' keys and bidders.
+func remember(ctx context.Context, q *db.Queries, s auction.State, entries []entry) (auction.Memory, error) {
+	keys, bidders := make([]uuid.UUID, len(entries)), make([]int64, len(entries))
+	for i, e := range entries {
+		keys[i], bidders[i] = e.bid.Key, e.bid.BidderID
+	}
+	memory := auction.Memory{ByKey: make(map[uuid.UUID]auction.Bid, len(entries)), Paddles: make(map[int64]int, len(entries))}
+	earlier, err := q.BidsByRequest(ctx, db.BidsByRequestParams{RequestIds: keys, AuctionID: s.ID})
+	if err != nil {
+		return memory, err
+	}
+	for _, row := range earlier {
+		memory.ByKey[row.Bid.RequestID] = row.Bid.Accepted(s.Currency)
+	}
+	paddles, err := q.BidPaddles(ctx, db.BidPaddlesParams{BidderIds: bidders, AuctionID: s.ID})
+	if err != nil {
+		return memory, err
+	}
+	for _, p := range paddles {
+		memory.Paddles[p.BidderID] = int(p.Paddle)
+	}
+	return memory, nil
+}
+
+// replay decides each entry again, by the rulebook at the moment Redis decided it, and compares everything that both say. It returns the
+// state after those about which they agree, and how many they are.
+func replay(s auction.State, memory auction.Memory, entries []entry) (auction.State, int, error) {
+	for i, e := range entries {
+		amount, err := money.Parse(e.bid.Amount.String())
+		if err != nil {
+			return s, i, &differError{s.ID, bidText(e.bid), err.Error()}
+		}
+		request := auction.Request{AuctionID: s.ID, BidderID: e.bid.BidderID, Amount: amount, Key: e.bid.Key}
+		next, accepted, answers := s.Fold([]auction.Request{request}, memory, e.bid.AcceptedAt)
+		if len(accepted) == 0 {
+			return s, i, &differError{s.ID, bidText(e.bid), fmt.Sprintf("refuses it: %v (replayed: %v)", answers[0].Refusal, answers[0].Replayed)}
+		}
+		bid := accepted[0]
+		bid.ID = e.bid.ID
+		if bid != e.bid || !next.EndAt.Equal(e.endAt) || next.Version != e.version {
+			return s, i, &differError{s.ID, fmt.Sprintf("%s, end %s, version %d", bidText(e.bid), e.endAt, e.version),
+				fmt.Sprintf("%s, end %s, version %d", bidText(bid), next.EndAt, next.Version)}
+		}
+		s = next
+	}
+	return s, len(entries), nil
+}
+
+//go:embed stop.lua
+var stopText string
+
+var stopScript = redis.NewScript(stopText)
+
+// stopIfDiffers stops an auction about which Redis and the rulebook differ, loudly: its bids are answered as unavailable from now on.
+func (l *Lane) stopIfDiffers(ctx context.Context, id, epoch int64, err error) {
+	var differs *differError
+	if !errors.As(err, &differs) && !errors.Is(err, errGarbled) {
+		return
+	}
+	l.mu.Lock()
+	l.noted[id] = epoch
+	l.mu.Unlock()
+	l.metrics.stops.Inc()
+	l.log.Error("hot: an auction is stopped; an admin can move it to the standard lane, which sets the disputed bids aside", "auctionId", id, "epoch", epoch, "error", err)
+	if err := stopScript.Run(ctx, l.client, []string{namesOf(id, epoch).state}, epoch).Err(); err != nil {
+		l.log.Error("hot: Redis could not be told to stop an auction", "auctionId", id, "epoch", epoch, "error", err)
+		l.mu.Lock()
+		delete(l.noted, id) // so that the next turn tells it again
+		l.mu.Unlock()
+	}
+}
+
+func (l *Lane) isStopped(id, epoch int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.noted[id] == epoch && epoch != 0
+}
+
+// storeFault reads an error of a transaction in which Redis was asked too.
+func storeFault(err error) error {
+	if err == nil || errors.Is(err, ErrStandard) || auction.IsRefusal(err) || errors.Is(err, auction.ErrUnavailable) {
+		return err
+	}
+	var differs *differError
+	if errors.As(err, &differs) || errors.Is(err, errGarbled) || errors.Is(err, errMoved) || errors.Is(err, errStopped) {
+		return fmt.Errorf("%w: %w", auction.ErrUnavailable, err)
+	}
+	return db.Unavailable(err)
+}

@@ -1,0 +1,53 @@
+package hot
+
+import (
+	"context"
+	"time"
+
+	"martelo/app/auction"
+	"martelo/app/live"
+	"martelo/db"
+)
+
+const (
+	// showWithin bounds asking Redis for what is only shown: PostgreSQL's state is never more than a moment older.
+	showWithin = 300 * time.Millisecond
+	// quietFor is how long Redis is left alone after it did not answer.
+	quietFor = time.Second
+)
+
+// Show returns a hot auction's exact state with its newest bids, given its row as PostgreSQL has it. Of an auction that is not hot, or when
+// Redis does not know better or does not answer, it returns false.
+func (l *Lane) Show(ctx context.Context, row db.Auction) (live.Update, bool) {
+	if row.Lane != string(auction.Hot) || row.LaneEpoch == 0 || row.Status != string(auction.Open) || time.Now().UnixNano() < l.quiet.Load() {
+		return live.Update{}, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, showWithin)
+	defer cancel()
+	t, n := termsFor(row), namesOf(row.ID, row.LaneEpoch)
+	pipeline := l.client.TxPipeline()
+	fields := pipeline.HMGet(ctx, n.state, movingFields...)
+	bids := pipeline.LRange(ctx, n.recent, 0, live.RecentMax-1)
+	if _, err := pipeline.Exec(ctx); err != nil {
+		if ctx.Err() != context.Canceled {
+			l.quiet.Store(time.Now().Add(quietFor).UnixNano())
+		}
+		return live.Update{}, false
+	}
+	if fields.Val()[0] == nil {
+		return live.Update{}, false
+	}
+	state, err := readState(fields.Val(), t)
+	if err != nil || state.Version < row.Version {
+		return live.Update{}, false
+	}
+	u := live.Update{State: state}
+	for _, text := range bids.Val() {
+		bid, err := readBid(text, t)
+		if err != nil {
+			return live.Update{}, false
+		}
+		u.Recent = append(u.Recent, bid)
+	}
+	return u, true
+}
