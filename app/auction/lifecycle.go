@@ -96,15 +96,13 @@ func (d Draft) wrong(startAt, now time.Time) FieldErrors {
 	if !d.SoftClose.valid() {
 		refuse("softClose", "The soft close takes whole seconds from 0 to 86400 (a day).")
 	}
-	switch d.Lane {
-	case Standard:
-	case Hot:
-		refuse("lane", "The hot lane is not offered by this house yet; the standard lane takes any rate of bids.")
-	default:
+	if !d.Lane.known() {
 		refuse("lane", "The lane is standard or hot.")
 	}
 	return wrong
 }
+
+func (l Lane) known() bool { return l == Standard || l == Hot }
 
 func (c SoftClose) valid() bool {
 	for _, d := range []time.Duration{c.Window, c.Extend} {
@@ -154,6 +152,22 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 	s.Status, s.ClosedAt = Cancelled, now
 	s.Version++
 	return s, nil
+}
+
+// MayMove tells whether an auction may be moved to another lane: by its seller or an admin, until it is over. Nothing else about it changes.
+// It returns a *FieldError for a lane that is none, ErrForbidden, ErrCancelled, or *ClosedError.
+func (s State) MayMove(by Actor, to Lane) error {
+	switch {
+	case !to.known():
+		return &FieldError{Field: "lane", Reason: "The lane is standard or hot."}
+	case !by.Admin && by.UserID != s.SellerID:
+		return ErrForbidden
+	case s.Status == Cancelled:
+		return ErrCancelled
+	case s.Status == Closed:
+		return &ClosedError{EndAt: s.EndAt}
+	}
+	return nil
 }
 
 // OpenAt starts a scheduled auction whose start has come, which the opening of many at once states in SQL (AuctionOpenDue).

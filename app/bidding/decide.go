@@ -13,13 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"martelo/app/auction"
+	"martelo/app/hot"
 	"martelo/app/live"
 	"martelo/db"
 )
 
-// attemptsMax is how often a batch is decided anew when its decision no longer held at the write: once is an end that passed in
-// between, and more often does not happen while the lock is held.
-const attemptsMax = 3
+// attemptsMax is how often a batch is decided anew: when its decision no longer held at the write, as when the end passed in between, or
+// when the auction was moved to the other lane. More often does not happen.
+const attemptsMax = 5
 
 // errStale says that the write found the row or the clock other than decided.
 var errStale = errors.New("bidding: the decision no longer holds")
@@ -35,8 +36,8 @@ func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.A
 	ctx, cancel := context.WithTimeout(context.Background(), decideWithin)
 	defer cancel()
 	for range attemptsMax {
-		answers, update, err = d.attempt(ctx, id, requests)
-		if !errors.Is(err, errStale) && !db.IsUnique(err, "bids_request_key") {
+		answers, update, err = d.inItsLane(ctx, id, requests)
+		if !errors.Is(err, errStale) && !errors.Is(err, errHot) && !errors.Is(err, hot.ErrStandard) && !db.IsUnique(err, "bids_request_key") {
 			break
 		}
 	}
@@ -63,6 +64,10 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 		return nil, nil, err
 	}
 	before := locked.state
+	if before.Lane == auction.Hot && !before.Status.Over() && !locked.now.Before(before.StartAt) {
+		_, err := conn.Exec(ctx, "ROLLBACK")
+		return nil, nil, errors.Join(errHot, err)
+	}
 	after, accepted, answers := before.Fold(requests, locked.memory, locked.now)
 	if len(accepted) == 0 {
 		_, err := conn.Exec(ctx, "ROLLBACK")

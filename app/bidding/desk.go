@@ -43,6 +43,8 @@ type Desk struct {
 	batches  prometheus.Histogram
 	seconds  prometheus.Histogram
 
+	lanes lanes // where auctions were last decided
+
 	mu      sync.Mutex
 	queues  map[int64]*queue // of the auctions that have somebody waiting or being decided
 	stopped bool
@@ -154,6 +156,7 @@ func (d *Desk) serve(id int64, batch []*ticket) {
 		requests[i] = t.request
 	}
 	answers, update, err := d.decide(id, requests)
+	d.lanes.count(id, len(batch), start)
 	for i, t := range batch {
 		if err != nil {
 			t.answer <- answer{err: err}

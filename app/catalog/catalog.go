@@ -30,10 +30,20 @@ type Auction struct {
 }
 
 // Catalog reads. It may be shared by any number of goroutines.
-type Catalog struct{ queries *db.Queries }
+type Catalog struct {
+	queries *db.Queries
+	// show knows an auction's newest state when PostgreSQL may not yet.
+	show func(context.Context, db.Auction) (live.Update, bool)
+}
 
 // New makes a catalog of the house kept in a database. The pool is best one of db.OpenReader.
 func New(pool *pgxpool.Pool) *Catalog { return &Catalog{queries: db.New(pool)} }
+
+// WithHot lets one auction be read as the hot lane has it, whose state is exact at once. Lists and logs follow within two seconds.
+func (c *Catalog) WithHot(show func(context.Context, db.Auction) (live.Update, bool)) *Catalog {
+	c.show = show
+	return c
+}
 
 // One returns an auction, or auction.ErrNotFound.
 func (c *Catalog) One(ctx context.Context, id int64) (Auction, error) {
@@ -46,7 +56,13 @@ func (c *Catalog) One(ctx context.Context, id int64) (Auction, error) {
 	if err != nil {
 		return Auction{}, db.Unavailable(err)
 	}
-	return read(row), nil
+	found := read(row)
+	if c.show != nil && found.Lane == auction.Hot {
+		if u, newer := c.show(ctx, row.Auction); newer {
+			found.State = u.State
+		}
+	}
+	return found, nil
 }
 
 // Now is the house's clock.

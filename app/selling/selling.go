@@ -1,4 +1,4 @@
-// Package selling is where a seller opens an auction and where an auction is cancelled.
+// Package selling is where a seller opens an auction, and where an auction is cancelled or moved to another lane.
 package selling
 
 import (
@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"martelo/app/auction"
+	"martelo/app/hot"
 	"martelo/app/live"
 	"martelo/db"
 )
@@ -23,6 +24,13 @@ type Desk struct {
 	pool     *pgxpool.Pool
 	announce func(live.Update)
 	log      *slog.Logger
+	hot      *hot.Lane // nil: this house has no hot lane
+}
+
+// WithHot gives the desk a hot lane, before its first use.
+func (d *Desk) WithHot(lane *hot.Lane) *Desk {
+	d.hot = lane
+	return d
 }
 
 // New makes a desk. Announce is called after each commit and must not block.
@@ -43,6 +51,11 @@ func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 	s, err := draft.Open(now)
 	if err != nil {
 		return 0, err
+	}
+	if s.Lane == auction.Hot {
+		if err := d.offered(ctx); err != nil {
+			return 0, err
+		}
 	}
 	arg := insertParams(draft, s)
 	id, err := q.AuctionInsert(ctx, arg)
@@ -76,6 +89,7 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 	defer cancel()
 	var cancelled auction.State
 	var recent []auction.Bid
+	var withdrawn *hot.Withdrawn
 	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := q.AuctionLock(ctx, id)
@@ -90,6 +104,10 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 			return err
 		}
 		before := row.State()
+		if before.Lane == auction.Hot && before.Status == auction.Open {
+			cancelled, recent, withdrawn, err = d.cancelHot(ctx, q, row, by)
+			return err
+		}
 		if cancelled, err = before.Cancel(by, now); err != nil {
 			return err
 		}
@@ -103,6 +121,9 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 	})
 	if err != nil {
 		return refusalOr(err)
+	}
+	if withdrawn != nil {
+		withdrawn.Done(ctx)
 	}
 	d.announce(live.Update{State: cancelled, Recent: recent})
 	return nil
