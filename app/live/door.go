@@ -31,9 +31,9 @@ const (
 )
 
 // timing is what tests shorten.
-type timing struct{ tick, linger, writeWithin time.Duration }
+type timing struct{ tick, linger, writeWithin, reconcile time.Duration }
 
-var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin}
+var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery}
 
 // Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000 from one address. However many are
 // allowed, an eighth of the files that the process may open is left for those who bid.

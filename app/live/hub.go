@@ -48,6 +48,8 @@ type Hub struct {
 	news chan struct{} // holds one: some topic is dirty
 	slow atomic.Bool   // Redis is away, so news may be a second late
 
+	round round
+
 	dirtyMu sync.Mutex
 	dirty   []*topic
 
