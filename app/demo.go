@@ -63,7 +63,7 @@ var demoLots = []demoLot{
 }
 
 // demo fills an empty house: three sellers, three buyers, an admin, a dozen lots that end from two minutes to a week from now, some with
-// bids. Run again, it opens a fresh dozen once few of the last are left open, and otherwise only says how to sign in.
+// bids. Run again, it opens the lots that have ended meanwhile once more, so that there is always something about to end.
 func demo(ctx context.Context, out io.Writer) error {
 	return withPool(func(pool *pgxpool.Pool) error {
 		people := account.New(pool)
@@ -78,14 +78,8 @@ func demo(ctx context.Context, out io.Writer) error {
 		if _, err := admit(ctx, people, []account.Account{demoAdmin}); err != nil {
 			return err
 		}
-		enough, err := stillOpen(ctx, pool, sellers)
-		if err != nil {
+		if err := openLots(ctx, pool, sellers, buyers); err != nil {
 			return err
-		}
-		if !enough {
-			if err := openLots(ctx, pool, sellers, buyers); err != nil {
-				return err
-			}
 		}
 		_, err = fmt.Fprintf(out, "demo logins, password %s: seller %s, buyers %s and %s, admin %s\n",
 			demoPassword, demoSellers[0].Email, demoBuyers[0].Email, demoBuyers[1].Email, demoAdmin.Email)
@@ -110,19 +104,22 @@ func admit(ctx context.Context, people *account.People, accounts []account.Accou
 	return ids, nil
 }
 
-// stillOpen tells whether more than half of the demo's lots can be bid on.
-func stillOpen(ctx context.Context, pool *pgxpool.Pool, sellers []int64) (bool, error) {
-	open := 0
-	for _, seller := range sellers {
-		page, err := catalog.New(pool).List(ctx, catalog.Filter{SellerID: seller, Status: auction.Open, Limit: catalog.PageMax})
+// onOffer are the titles of a seller's auctions that are open or still to open.
+func onOffer(ctx context.Context, pool *pgxpool.Pool, seller int64) (map[string]bool, error) {
+	titles := map[string]bool{}
+	for _, status := range []auction.Status{auction.Open, auction.Scheduled} {
+		page, err := catalog.New(pool).List(ctx, catalog.Filter{SellerID: seller, Status: status, Sort: catalog.SortNewest, Limit: catalog.PageMax})
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		open += len(page.Auctions)
+		for _, a := range page.Auctions {
+			titles[a.Title] = true
+		}
 	}
-	return open > len(demoLots)/2, nil
+	return titles, nil
 }
 
+// openLots opens the lots that nobody can bid on now.
 func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) error {
 	silent := func(live.Update) {} // nodes that run find new auctions in the database
 	log := slog.New(slog.DiscardHandler)
@@ -132,6 +129,13 @@ func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) 
 		return err
 	}
 	for _, lot := range demoLots {
+		offered, err := onOffer(ctx, pool, sellers[lot.seller])
+		if err != nil {
+			return err
+		}
+		if offered[lot.title] {
+			continue
+		}
 		draft, err := lot.draft(sellers[lot.seller], now)
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", lot.title, err)

@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // sellers name their zone, also on a machine without zone files
+
+	"martelo/app/bench"
 )
 
 const usage = `martelo is an online auction house.
@@ -22,6 +24,7 @@ const usage = `martelo is an online auction house.
                                 add somebody, and print the id
   martelo token create --user E [--service] [--name N]
                                 make an API token for the user with that e-mail or id, and print it
+  martelo bench SCENARIO        measure the house on a database of its own; martelo bench help says more
 
 Settings come from the environment: DATABASE_URL, REDIS_URL, LISTEN_ADDR and others; the README lists them.
 `
@@ -51,12 +54,30 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return subcommand(args, "create", func(rest []string) error { return userCreate(ctx, rest, out) })
 	case "token":
 		return subcommand(args, "create", func(rest []string) error { return tokenCreate(ctx, rest, out) })
+	case "bench":
+		return measure(ctx, args, out)
 	case "", "help", "-h", "--help":
 		_, err := io.WriteString(out, usage)
 		return err
 	default:
 		return fmt.Errorf("there is no command %q; martelo help lists them", command)
 	}
+}
+
+// measure runs a bench, whose nodes are this program too.
+func measure(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
+		return bench.Run(ctx, bench.Setup{}, nil, out)
+	}
+	s, err := readSettings("DATABASE_URL", "REDIS_URL")
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return bench.Run(ctx, bench.Setup{Program: program, DatabaseURL: s.DatabaseURL, RedisURL: s.RedisURL}, args, out)
 }
 
 func withoutArguments(args []string, do func() error) error {

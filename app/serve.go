@@ -67,6 +67,9 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	defer h.close()
+	if err := h.offerProfiles(ctx); err != nil {
+		return err
+	}
 	listener, err := live.Listen(ctx, s.ListenAddr)
 	if err != nil {
 		return fmt.Errorf("LISTEN_ADDR: %w", err)

@@ -39,6 +39,8 @@ type settings struct {
 	LogLevel slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	// LogFormat is json or text.
 	LogFormat string `env:"LOG_FORMAT" envDefault:"json"`
+	// ProfileAddr is where the node offers Go's profiles (net/http/pprof), on this machine only; without it, nowhere.
+	ProfileAddr string `env:"MARTELO_PPROF"`
 }
 
 // readSettings reads the environment. What the command at hand needs is named in required.
@@ -110,6 +112,9 @@ func (s settings) check() []error {
 	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
+	host, _, err := net.SplitHostPort(s.ProfileAddr)
+	ip := net.ParseIP(host)
+	refuse(s.ProfileAddr != "" && (err != nil || ip == nil || !ip.IsLoopback()), "MARTELO_PPROF takes an address of this machine itself, such as 127.0.0.1:6060, not %q", s.ProfileAddr)
 	return wrong
 }
 

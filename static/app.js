@@ -135,11 +135,18 @@
       if (now === before) continue;
       line.dataset.standing = now;
       line.textContent = line.dataset[now] || '';
+      dropPraise(state);
       if (now === 'outbid') {
         const least = `The least bid is now ${state.dataset.minimumText}.`;
         announce(isPanel(state) ? `${line.textContent} ${least}` : `${titleOf(state.dataset.lot)}: ${line.textContent} ${least}`);
       }
     }
+  }
+
+  // "Accepted: you lead" must not stay beside "You have been outbid".
+  function dropPraise(state) {
+    if (state.dataset.leader === viewer) return;
+    document.getElementById(`bid-desk-${state.dataset.lot}`)?.querySelector('.notice--good')?.remove();
   }
 
   // Shows what belongs to the lot's status (the bid form while it is open) without losing the focus when it goes.
@@ -479,6 +486,9 @@
     updateParts(state);
     const line = document.getElementById(`standing-${desk.dataset.desk}`);
     if (line && desk.dataset.bidHere !== undefined) line.dataset.bidHere = '';
+    if (BigInt(desk.dataset.version) > BigInt(state.dataset.version)) return; // the page has yet to hear of this bid
+    updateStanding(state);
+    dropPraise(state);
   });
 
   // Only a desk may take a desk's place: a proxy's error page, say, is not one.

@@ -36,6 +36,7 @@ type house struct {
 	store  *redis.Client
 	people *account.People
 	door   *web.Server
+	hub    *live.Hub
 	log    *bytes.Buffer
 
 	seller, buyer, other, admin, service who
@@ -63,12 +64,12 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 	h := &house{TB: t, pool: pool, store: store, people: account.New(pool), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, nil))
 	metrics := prometheus.NewRegistry()
-	hub := live.New(live.Options{Database: pool, Redis: store, Metrics: metrics, Log: log})
-	desk := bidding.New(pool, hub.Announce, log, metrics)
-	sellers := selling.New(pool, hub.Announce, log)
+	h.hub = live.New(live.Options{Database: pool, Redis: store, Metrics: metrics, Log: log})
+	desk := bidding.New(pool, h.hub.Announce, log, metrics)
+	sellers := selling.New(pool, h.hub.Announce, log)
 	limit := limits.Open(store, log)
 	deps := web.Deps{
-		Log: log, Metrics: metrics, People: h.people, Catalog: catalog.New(pool), Limits: limit, Hub: hub,
+		Log: log, Metrics: metrics, People: h.people, Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
 		Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
 	}
 	for _, change := range changes {

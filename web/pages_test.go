@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,12 +21,17 @@ import (
 type browser struct {
 	*house
 	cookies map[string]*http.Cookie
+	mu      *sync.Mutex // a browser asks for several things at once
 }
 
-func (h *house) browser() *browser { return &browser{house: h, cookies: map[string]*http.Cookie{}} }
+func (h *house) browser() *browser {
+	return &browser{house: h, cookies: map[string]*http.Cookie{}, mu: &sync.Mutex{}}
+}
 
 func (b *browser) asks(more []ask) []ask {
 	own := []ask{header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8"), func(r *http.Request) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		for _, cookie := range b.cookies {
 			r.AddCookie(cookie)
 		}
@@ -34,6 +40,8 @@ func (b *browser) asks(more []ask) []ask {
 }
 
 func (b *browser) keep(a answer) answer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, cookie := range a.Result().Cookies() {
 		if cookie.MaxAge < 0 {
 			delete(b.cookies, cookie.Name)

@@ -163,7 +163,7 @@ func (b *bus) message(m *redis.Message) {
 	}
 	u, err := decodeWire(id, m.Payload)
 	if err != nil {
-		b.hub.metrics.refused.Inc()
+		b.hub.metrics.nonsense.Inc()
 		return
 	}
 	b.hub.apply(u)

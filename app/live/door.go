@@ -28,14 +28,12 @@ const (
 	comeBackLatest  = 1500 * time.Millisecond
 	// drainStep is how finely a drain is spread out.
 	drainStep = 10 * time.Millisecond
-	// endWithin is how long cut viewers' goroutines may take to notice.
-	endWithin = 2 * time.Second
 )
 
 // timing is what tests shorten.
-type timing struct{ tick, linger, writeWithin time.Duration }
+type timing struct{ tick, linger, writeWithin, reconcile time.Duration }
 
-var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin}
+var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery}
 
 // Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000 from one address. However many are
 // allowed, an eighth of the files that the process may open is left for those who bid.
@@ -84,19 +82,23 @@ type door struct {
 	beatAll atomic.Bool // the next heartbeat goes to everybody
 
 	mu        sync.Mutex
+	closed    bool // nobody is let in any more
 	viewers   int
 	last      uint8
 	slots     [beatSlots]map[*Viewer]struct{}
 	addresses map[string]int
 }
 
-// enter counts a viewer in, or returns false when a limit is reached.
-func (h *Hub) enter(v *Viewer) bool {
+// enter counts a viewer in. It returns ErrDraining, or ErrFull when a limit is reached.
+func (h *Hub) enter(v *Viewer) error {
 	d := &h.door
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.viewers >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress {
-		return false
+	switch {
+	case d.closed:
+		return ErrDraining
+	case d.viewers >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress:
+		return ErrFull
 	}
 	if d.addresses == nil {
 		d.addresses = map[string]int{}
@@ -111,7 +113,7 @@ func (h *Hub) enter(v *Viewer) bool {
 		d.slots[v.slot] = map[*Viewer]struct{}{}
 	}
 	d.slots[v.slot][v] = struct{}{}
-	return true
+	return nil
 }
 
 func (h *Hub) exit(v *Viewer) {
@@ -141,6 +143,20 @@ func (d *door) count() int {
 	return d.viewers
 }
 
+// close lets nobody in any more and returns who is.
+func (d *door) close() []*Viewer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	viewers := make([]*Viewer, 0, d.viewers)
+	for _, slot := range d.slots {
+		for v := range slot {
+			viewers = append(viewers, v)
+		}
+	}
+	return viewers
+}
+
 // beat asks for the clock for one slot's viewers and adds them to the list.
 func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 	all := d.beatAll.Swap(false)
@@ -158,23 +174,10 @@ func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 	return viewers
 }
 
-func (d *door) everybody() []*Viewer {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	viewers := make([]*Viewer, 0, d.viewers)
-	for _, slot := range d.slots {
-		for v := range slot {
-			viewers = append(viewers, v)
-		}
-	}
-	return viewers
-}
-
 // Drain lets nobody in any more and asks all viewers, evenly over d, to come back after a short random while: to another node.
 // It returns when all are gone or ctx ends. Run goes on meanwhile, and the last prices still go out.
 func (h *Hub) Drain(ctx context.Context, d time.Duration) {
-	h.draining.Store(true)
-	viewers := h.door.everybody()
+	viewers := h.door.close()
 	started := time.Now()
 	for i, v := range viewers {
 		due := started.Add(d * time.Duration(i) / time.Duration(len(viewers)))
@@ -188,9 +191,9 @@ func (h *Hub) Drain(ctx context.Context, d time.Duration) {
 	}
 }
 
-// cutAll ends all viewers at once.
+// cutAll ends all viewers at once, and lets nobody in any more.
 func (h *Hub) cutAll() {
-	for _, v := range h.door.everybody() {
+	for _, v := range h.door.close() {
 		v.wants.Or(wantEnd)
 		v.poke()
 		h.door.mu.Lock()

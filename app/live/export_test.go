@@ -11,11 +11,14 @@ func (h *Hub) Hurry(linger, writeWithin time.Duration) {
 	h.timing.linger, h.timing.writeWithin = linger, writeWithin
 }
 
-// ByHand lets ticks follow each other without a pause.
-func (h *Hub) ByHand() { h.timing.tick = 0 }
+// Pace sets the time between ticks.
+func (h *Hub) Pace(tick time.Duration) { h.timing.tick = tick }
 
 // Step does by hand what Run does by the clock: one tick.
-func (h *Hub) Step() { h.tick(&round{}) }
+func (h *Hub) Step() { h.tick() }
+
+// ReconcileEvery sets how often the database is asked about all that is watched.
+func (h *Hub) ReconcileEvery(d time.Duration) { h.timing.reconcile = d }
 
 // Take takes in an update whose auction is watched from now on, as if it came from Redis.
 func (h *Hub) Take(u Update) { h.apply(&u) }

@@ -339,3 +339,38 @@ func TestDrain(t *testing.T) {
 		t.Errorf("a draining node answered %q", text)
 	}
 }
+
+// A connection that cannot be written to without waiting is served all the same, and ends with the hub.
+func TestOtherConnections(t *testing.T) {
+	t.Parallel()
+	house := newHouse(t, dbtest.Pool(t), 1)
+	node := run(t, house.pool, dbtest.Redis(t), nil)
+	id := house.ids[0]
+	if missing, err := node.Known(t.Context(), []int64{id, 1}); err != nil || len(missing) != 1 || missing[0] != 1 {
+		t.Fatalf("missing %v, %v", missing, err)
+	}
+	v, err := node.Admit(live.Viewing{Auctions: []int64{id}, As: allNotes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	defer near.Close()
+	v.TakeOver(far, []byte("head\n"))
+	reader := bufio.NewReader(near)
+	read := func() string {
+		line, err := reader.ReadString('\n')
+		if err != nil {
+			t.Error(err)
+		}
+		return line
+	}
+	if head, first, clock := read(), read(), read(); head != "head\n" || !strings.Contains(first, `"Version":1`) || !strings.Contains(clock, `"Clock":true`) {
+		t.Errorf("it began with %q, %q, %q", head, first, clock)
+	}
+	node.Announce(house.bid(id))
+	for line := read(); !strings.Contains(line, `"Version":2`); line = read() {
+		if !strings.Contains(line, `"Clock":true`) {
+			t.Fatalf("after a bid it got %q", line)
+		}
+	}
+}

@@ -17,7 +17,6 @@ const (
 // fanOut is the one loop that sends: a tick whenever something is new, at most one in timing.tick, and the heartbeat. When
 // sending takes long the ticks stretch, and each then carries more changes to an auction as one.
 func (h *Hub) fanOut(ctx context.Context) {
-	var round round
 	heart := time.NewTicker(beatEvery / beatSlots)
 	defer heart.Stop()
 	next := time.Now()
@@ -27,15 +26,13 @@ func (h *Hub) fanOut(ctx context.Context) {
 			return
 		case <-heart.C:
 			slot = (slot + 1) % beatSlots
-			round.viewers = h.door.beat(slot, round.viewers[:0])
-			h.send(round.viewers)
-			clear(round.viewers)
+			h.beat(slot)
 		case <-h.news:
 			if !sleep(ctx, time.Until(next)) {
 				return
 			}
 			started := time.Now()
-			h.tick(&round)
+			h.tick()
 			took := time.Since(started)
 			h.metrics.tick.Observe(took.Seconds())
 			next = started.Add(max(h.timing.tick, took+took/4))
@@ -43,7 +40,7 @@ func (h *Hub) fanOut(ctx context.Context) {
 	}
 }
 
-// round is the memory of a tick, kept for the next one.
+// round is the memory of a tick, kept for the next one; it belongs to fanOut.
 type round struct {
 	topics  []*topic
 	viewers []*Viewer
@@ -51,19 +48,20 @@ type round struct {
 }
 
 // tick shows what has changed since the last tick to everybody who watches it.
-func (h *Hub) tick(r *round) {
+func (h *Hub) tick() {
+	r := &h.round
 	h.dirtyMu.Lock()
 	r.topics, h.dirty = h.dirty, r.topics[:0]
 	h.dirtyMu.Unlock()
 	r.viewers = append(r.viewers[:0], r.late...)
 	r.late = r.late[:0]
-	before := len(r.viewers)
+	sure := len(r.viewers)
 	for _, t := range r.topics {
 		r.viewers = t.show(r.viewers)
 	}
 	latest := time.Now().Add(-h.timing.tick)
-	send := r.viewers[:before]
-	for _, v := range r.viewers[before:] {
+	send := r.viewers[:sure]
+	for _, v := range r.viewers[sure:] {
 		if v.joined.After(latest) {
 			r.late = append(r.late, v)
 		} else {
@@ -76,6 +74,14 @@ func (h *Hub) tick(r *round) {
 	}
 	clear(r.topics)
 	clear(r.viewers)
+}
+
+// beat sends the clock to the viewers of a slot.
+func (h *Hub) beat(slot int) {
+	viewers := h.door.beat(slot, h.round.viewers[:0])
+	h.send(viewers)
+	clear(viewers)
+	h.round.viewers = viewers
 }
 
 // show makes what was taken in visible, and adds the topic's viewers to the list.

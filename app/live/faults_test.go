@@ -251,7 +251,7 @@ func TestNonsenseFromRedisIsRefused(t *testing.T) {
 				return err
 			}
 		}
-		if node.metric("martelo_live_messages_refused_total", "") < float64(len(nonsense)) {
+		if node.metric("martelo_live_nonsense_total", "") < float64(len(nonsense)) {
 			return errors.New("not heard")
 		}
 		return nil

@@ -44,10 +44,11 @@ type Hub struct {
 	topics map[int64]*topic
 	idle   []idleTopic // topics that had no viewer, oldest first
 
-	door     door          // who is in
-	draining atomic.Bool   // nobody is let in any more
-	news     chan struct{} // holds one: some topic is dirty
-	slow     atomic.Bool   // Redis is away, so news may be a second late
+	door door          // who is in
+	news chan struct{} // holds one: some topic is dirty
+	slow atomic.Bool   // Redis is away, so news may be a second late
+
+	round round
 
 	dirtyMu sync.Mutex
 	dirty   []*topic
@@ -88,7 +89,6 @@ func (h *Hub) Run(ctx context.Context) {
 		running.Go(func() { role(ctx) })
 	}
 	running.Wait()
-	h.draining.Store(true)
 	h.cutAll()
 	h.background.Wait()
 	h.bus.close()

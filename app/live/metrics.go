@@ -16,6 +16,7 @@ type metrics struct {
 	subscribe prometheus.Histogram
 	published *prometheus.CounterVec
 	found     prometheus.Counter
+	nonsense  prometheus.Counter
 	refused   prometheus.Counter
 }
 
@@ -51,7 +52,8 @@ func newMetrics(registerer prometheus.Registerer, h *Hub) *metrics {
 		subscribe: histogram("subscribe_seconds", "Time from the first viewer of an auction to Redis's confirmation of the subscription.", 0.001, 14),
 		published: counters("announcements_total", "Announcements to other nodes, by what became of them.", "outcome"),
 		found:     counter("reconciled_total", "Changes that were found by comparing with PostgreSQL: a few are races, many are losses."),
-		refused:   counter("messages_refused_total", "Messages from Redis that make no sense."),
+		refused:   counter("refused_total", "Viewers that were not let in: the node was full or about to stop."),
+		nonsense:  counter("nonsense_total", "Messages from Redis that make no sense."),
 	}
 	m.away("redis", true)
 	m.away("postgresql", false)

@@ -63,7 +63,7 @@ func unconnected(t testing.TB) *live.Hub {
 func TestVersionsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
-	hub.ByHand()
+	hub.Pace(0)
 	rapid.Check(t, func(t *rapid.T) {
 		versions := rapid.SliceOfN(rapid.Int64Range(0, 40), 1, 60).Draw(t, "bids")
 		hub.Watch(live.Update{State: state(0)})

@@ -69,28 +69,34 @@ func (p *publisher) put(u *Update) {
 	wake(p.work)
 }
 
-// run publishes what waits; while it does so the next collects.
+// run publishes what waits; while it does so the next collects. What waits at the end is sent before it returns.
 func (p *publisher) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			p.flush(context.WithoutCancel(ctx))
 			return
 		case <-p.work:
 		}
-		updates := p.take()
-		for len(updates) > 0 {
-			part := updates[:min(pipelineMax, len(updates))]
-			updates = updates[len(part):]
-			if err := p.publish(ctx, part); err != nil {
-				p.hub.metrics.published.WithLabelValues("dropped").Add(float64(len(part) + len(updates)))
-				if !sleep(ctx, publishAgain) {
-					return
-				}
-				break
-			}
-			p.hub.metrics.published.WithLabelValues("published").Add(float64(len(part)))
+		if !p.flush(ctx) && !sleep(ctx, publishAgain) {
+			return
 		}
 	}
+}
+
+// flush sends what waits, or drops it when Redis does not take it.
+func (p *publisher) flush(ctx context.Context) bool {
+	updates := p.take()
+	for len(updates) > 0 {
+		part := updates[:min(pipelineMax, len(updates))]
+		if err := p.publish(ctx, part); err != nil {
+			p.hub.metrics.published.WithLabelValues("dropped").Add(float64(len(updates)))
+			return false
+		}
+		p.hub.metrics.published.WithLabelValues("published").Add(float64(len(part)))
+		updates = updates[len(part):]
+	}
+	return true
 }
 
 func (p *publisher) take() []*Update {

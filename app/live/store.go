@@ -267,11 +267,11 @@ func (s *store) reconcile(ctx context.Context) {
 			}
 			asked++
 			// The queries of a round are spread over its time: a database likes many small loads better than one large one.
-			if !sleep(ctx, time.Until(started.Add(reconcileEvery*time.Duration(asked)/time.Duration(parts)))) {
+			if !sleep(ctx, time.Until(started.Add(s.hub.timing.reconcile*time.Duration(asked)/time.Duration(parts)))) {
 				return
 			}
 		}
-		if !sleep(ctx, time.Until(started.Add(reconcileEvery))) {
+		if !sleep(ctx, time.Until(started.Add(s.hub.timing.reconcile))) {
 			return
 		}
 	}

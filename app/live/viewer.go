@@ -78,14 +78,12 @@ type subscription struct {
 // Admit lets somebody in, who is then served with either TakeOver or Serve, or leaves with Leave. It returns
 // ErrDraining or ErrFull.
 func (h *Hub) Admit(w Viewing) (*Viewer, error) {
-	if h.draining.Load() {
-		return nil, ErrDraining
-	}
 	v := &Viewer{hub: h, as: w.As, address: w.Address, subscriptions: make([]subscription, len(w.Auctions))}
 	v.state.Store(busy) // the caller's until it is served
 	v.wants.Store(wantHello)
-	if !h.enter(v) {
-		return nil, ErrFull
+	if err := h.enter(v); err != nil {
+		h.metrics.refused.Inc()
+		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

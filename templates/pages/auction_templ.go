@@ -114,7 +114,7 @@ func Auction(v AuctionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if v.LiveURL != "" {
+			if !v.Lot.Status.Over() {
 				templ_7745c5c3_Err = components.LiveState().Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

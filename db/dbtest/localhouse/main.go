@@ -4,6 +4,7 @@
 //	localhouse up               start the services and leave them running
 //	localhouse down             stop them
 //	localhouse status           say which of them run
+//	localhouse env              print their addresses as a shell reads them: eval "$(localhouse env)"
 //	localhouse clean            stop them and remove their data
 //	localhouse run COMMAND…     start what does not run, run the command with DATABASE_URL and REDIS_URL set, stop what was started
 //
@@ -23,7 +24,7 @@ import (
 )
 
 const (
-	usage = "usage: localhouse get PROGRAM… | up | down | status | clean | run COMMAND…"
+	usage = "usage: localhouse get PROGRAM… | up | down | status | env | clean | run COMMAND…"
 
 	// parentEvery is how often run looks whether the program that called it is still there.
 	parentEvery = time.Second
@@ -73,6 +74,8 @@ func run(arguments []string) (int, error) {
 	case verb == "status" && len(rest) == 0:
 		printStatus(house)
 		return 0, nil
+	case verb == "env" && len(rest) == 0:
+		return result(printEnvironment(house))
 	case verb == "run" && len(rest) > 0:
 		return runWith(house, rest)
 	}
@@ -97,6 +100,19 @@ func printStatus(house *dbtest.House) {
 			fmt.Printf("%-10s  %s=%s\n", service.Name, service.Variable, service.Address)
 		}
 	}
+}
+
+func printEnvironment(house *dbtest.House) error {
+	for _, service := range house.Status() {
+		if service.Given {
+			continue
+		}
+		if service.Address == "" {
+			return fmt.Errorf("localhouse: %s does not run; ./task dev or ./task services:start starts it", service.Name)
+		}
+		fmt.Printf("export %s='%s'\n", service.Variable, service.Address)
+	}
+	return nil
 }
 
 // runWith runs the command while the house is open. It ends the command, and then what it started, when it is told to stop

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+)
+
+// offerProfiles serves Go's profiles on an address of their own, apart from the house's visitors, until ctx ends.
+func (h *house) offerProfiles(ctx context.Context) error {
+	if h.settings.ProfileAddr == "" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.settings.ProfileAddr)
+	if err != nil {
+		return fmt.Errorf("MARTELO_PPROF: %w", err)
+	}
+	routes := http.NewServeMux()
+	routes.HandleFunc("/debug/pprof/", pprof.Index)
+	routes.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	routes.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	server := &http.Server{Handler: routes, ReadHeaderTimeout: pingWithin}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	h.log.Info("profiling", "address", listener.Addr().String())
+	return nil
+}
