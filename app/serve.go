@@ -19,9 +19,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/account"
+	"martelo/app/auction"
 	"martelo/app/bidding"
 	"martelo/app/catalog"
 	"martelo/app/closing"
+	"martelo/app/hot"
 	"martelo/app/limits"
 	"martelo/app/live"
 	"martelo/app/outbox"
@@ -49,6 +51,8 @@ type house struct {
 	redis    *redis.Client
 	limits   *limits.Limits
 	hub      *live.Hub
+	hot      *hot.Lane
+	sales    *selling.Desk
 	desk     *bidding.Desk
 	closer   *closing.Closer
 	relay    *outbox.Relay
@@ -102,8 +106,17 @@ func build(s settings) (h *house, err error) {
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
 		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
+		Show: func(ctx context.Context, row db.Auction) (auction.State, []auction.Bid, bool) {
+			return h.hot.Show(ctx, row)
+		},
 	})
-	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics)
+	h.hot = hot.New(hot.Options{
+		Database: h.bidders, Redis: h.redis, Announce: h.hub.Announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
+	})
+	h.sales = selling.New(h.bidders, h.hub.Announce, h.log).WithHot(h.hot)
+	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
+		go h.sales.Promote(context.Background(), id)
+	})
 	h.closer = closing.New(h.bidders, h.hub.Announce, h.log, h.metrics)
 	var sink outbox.Sink = outbox.LogSink{Log: h.log}
 	if len(s.KafkaBrokers) > 0 {
@@ -118,7 +131,6 @@ func build(s settings) (h *house, err error) {
 }
 
 func (h *house) door() (*web.Server, error) {
-	sales := selling.New(h.bidders, h.hub.Announce, h.log)
 	public, err := url.Parse(h.settings.PublicURL)
 	if err != nil {
 		return nil, fmt.Errorf("PUBLIC_URL: %w", err)
@@ -132,8 +144,8 @@ func (h *house) door() (*web.Server, error) {
 		proxies = append(proxies, prefix)
 	}
 	return web.New(web.Deps{
-		Log: h.log, Metrics: h.metrics, People: account.New(h.readers), Catalog: catalog.New(h.readers), Limits: h.limits,
-		Place: h.desk.Place, Open: sales.Open, Cancel: sales.Cancel, Hub: h.hub,
+		Log: h.log, Metrics: h.metrics, People: account.New(h.readers), Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
+		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		PingDatabase: h.bidders.Ping, PingRedis: h.limits.Ping,
 		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
 	}), nil
@@ -145,7 +157,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.relay.Run} {
+	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run} {
 		running.Go(func() { role(roles) })
 	}
 	server := h.server.HTTP()
@@ -181,6 +193,9 @@ func (h *house) leave(ctx context.Context, server *http.Server) error {
 func (h *house) close() {
 	if h.kafka != nil {
 		h.kafka.Close()
+	}
+	if h.hot != nil {
+		_ = h.hot.Close()
 	}
 	if h.limits != nil {
 		_ = h.limits.Close()

@@ -35,6 +35,10 @@ type settings struct {
 	// ViewersMax is how many live streams one node takes, and ViewersPerAddressMax how many from one address.
 	ViewersMax           int `env:"VIEWERS_MAX" envDefault:"50000"`
 	ViewersPerAddressMax int `env:"VIEWERS_PER_ADDRESS_MAX" envDefault:"200"`
+	// HotLaneAllowEverysec offers the hot lane also on a Redis that may lose bids that were answered 201, such as one with appendfsync everysec.
+	HotLaneAllowEverysec bool `env:"HOT_LANE_ALLOW_EVERYSEC" envDefault:"false"`
+	// HotLaneAbove puts an auction that gets more than so many bids a second on one node into the hot lane; 0 is never.
+	HotLaneAbove int `env:"HOT_LANE_ABOVE" envDefault:"0"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	// LogFormat is json or text.
@@ -77,6 +81,7 @@ var whatIs = map[string]string{
 var variables = map[string]string{
 	"OpenSelling": "OPEN_SELLING takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
 	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
+	"HotLaneAllowEverysec": "HOT_LANE_ALLOW_EVERYSEC takes true or false", "HotLaneAbove": "HOT_LANE_ABOVE takes a whole number",
 	"LogLevel": "LOG_LEVEL takes debug, info, warn or error",
 }
 
@@ -111,6 +116,7 @@ func (s settings) check() []error {
 	refuse(s.DatabaseConnections < 4 || s.DatabaseConnections > 1000, "DATABASE_CONNECTIONS takes 4 to 1000")
 	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
+	refuse(s.HotLaneAbove < 0, "HOT_LANE_ABOVE takes 0 or more")
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
 	host, _, err := net.SplitHostPort(s.ProfileAddr)
 	ip := net.ParseIP(host)

@@ -41,11 +41,12 @@ type Deps struct {
 	Catalog *catalog.Catalog
 	Limits  *limits.Limits
 
-	// Place decides a bid; Open opens an auction; Cancel cancels one. Their errors are refusals of package auction, or wrap
+	// Place decides a bid; Open opens an auction; Cancel cancels one; Move puts one into a lane. Their errors are refusals of package auction, or wrap
 	// auction.ErrUnavailable.
 	Place  func(context.Context, auction.Request) (bid auction.Bid, replayed bool, err error)
 	Open   func(context.Context, auction.Draft) (id int64, err error)
 	Cancel func(context.Context, int64, auction.Actor) error
+	Move   func(context.Context, int64, auction.Actor, auction.Lane) error
 
 	// Hub is the live side of the node.
 	Hub *live.Hub
@@ -118,6 +119,7 @@ func (s *Server) routes() {
 	get("/auctions/:id/bids", s.bidList)
 	post("/auctions/:id/bids", s.bidPlace)
 	post("/auctions/:id/cancel", s.auctionCancel)
+	post("/auctions/:id/lane", s.auctionMove)
 	post("/users", s.userCreate)
 	s.echo.GET("/auctions/:id/events", s.auctionEvents)
 	s.echo.GET("/events", s.manyEvents)

@@ -33,14 +33,14 @@ type Auction struct {
 type Catalog struct {
 	queries *db.Queries
 	// show knows an auction's newest state when PostgreSQL may not yet.
-	show func(context.Context, db.Auction) (live.Update, bool)
+	show func(context.Context, db.Auction) (auction.State, []auction.Bid, bool)
 }
 
 // New makes a catalog of the house kept in a database. The pool is best one of db.OpenReader.
 func New(pool *pgxpool.Pool) *Catalog { return &Catalog{queries: db.New(pool)} }
 
 // WithHot lets one auction be read as the hot lane has it, whose state is exact at once. Lists and logs follow within two seconds.
-func (c *Catalog) WithHot(show func(context.Context, db.Auction) (live.Update, bool)) *Catalog {
+func (c *Catalog) WithHot(show func(context.Context, db.Auction) (auction.State, []auction.Bid, bool)) *Catalog {
 	c.show = show
 	return c
 }
@@ -58,8 +58,8 @@ func (c *Catalog) One(ctx context.Context, id int64) (Auction, error) {
 	}
 	found := read(row)
 	if c.show != nil && found.Lane == auction.Hot {
-		if u, newer := c.show(ctx, row.Auction); newer {
-			found.State = u.State
+		if newest, _, knows := c.show(ctx, row.Auction); knows {
+			found.State = newest
 		}
 	}
 	return found, nil

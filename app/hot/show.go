@@ -18,9 +18,9 @@ const (
 
 // Show returns a hot auction's exact state with its newest bids, given its row as PostgreSQL has it. Of an auction that is not hot, or when
 // Redis does not know better or does not answer, it returns false.
-func (l *Lane) Show(ctx context.Context, row db.Auction) (live.Update, bool) {
+func (l *Lane) Show(ctx context.Context, row db.Auction) (newest auction.State, recent []auction.Bid, knows bool) {
 	if row.Lane != string(auction.Hot) || row.LaneEpoch == 0 || row.Status != string(auction.Open) || time.Now().UnixNano() < l.quiet.Load() {
-		return live.Update{}, false
+		return newest, nil, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, showWithin)
 	defer cancel()
@@ -32,22 +32,21 @@ func (l *Lane) Show(ctx context.Context, row db.Auction) (live.Update, bool) {
 		if ctx.Err() != context.Canceled {
 			l.quiet.Store(time.Now().Add(quietFor).UnixNano())
 		}
-		return live.Update{}, false
+		return newest, nil, false
 	}
 	if fields.Val()[0] == nil {
-		return live.Update{}, false
+		return newest, nil, false
 	}
 	state, err := readState(fields.Val(), t)
 	if err != nil || state.Version < row.Version {
-		return live.Update{}, false
+		return newest, nil, false
 	}
-	u := live.Update{State: state}
 	for _, text := range bids.Val() {
 		bid, err := readBid(text, t)
 		if err != nil {
-			return live.Update{}, false
+			return newest, nil, false
 		}
-		u.Recent = append(u.Recent, bid)
+		recent = append(recent, bid)
 	}
-	return u, true
+	return state, recent, true
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+
+	"martelo/app/auction"
+	"martelo/db"
 )
 
 const (
@@ -20,13 +23,15 @@ const (
 	sweepEvery = time.Second
 )
 
-// Options are what a hub is made of. All but Limits are needed.
+// Options are what a hub is made of. All but Limits and Show are needed.
 type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the hub has connections of its own
 	Metrics  prometheus.Registerer
 	Log      *slog.Logger
 	Limits   Limits
+	// Show knows the newest state and bids of an auction in the hot lane, whose row PostgreSQL may have a little later. It may be nil.
+	Show func(context.Context, db.Auction) (newest auction.State, recent []auction.Bid, knows bool)
 }
 
 // Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any time, also before Run.
@@ -73,6 +78,7 @@ func New(o Options) *Hub {
 	h.metrics = newMetrics(o.Metrics, h)
 	h.clock = newClock(o.Database)
 	h.store = newStore(o.Database, h)
+	h.store.show = o.Show
 	client := ownClient(o.Redis)
 	h.publish = newPublisher(client, h)
 	h.bus = newBus(client, h)

@@ -34,6 +34,7 @@ type store struct {
 	pool    *pgxpool.Pool
 	queries *db.Queries
 	hub     *Hub
+	show    func(context.Context, db.Auction) (auction.State, []auction.Bid, bool) // nil: there is no hot lane
 
 	mu      sync.Mutex
 	waiting []*load
@@ -230,7 +231,23 @@ func (s *store) fetch(ctx context.Context, ids []int64) (updates []*Update, err 
 			u.Recent = append(u.Recent, row.Bid.Accepted(u.State.Currency))
 		}
 	}
+	if s.show != nil {
+		s.overlay(ctx, states, byID)
+	}
 	return updates, nil
+}
+
+// overlay puts what the hot lane knows over what PostgreSQL has of hot auctions.
+func (s *store) overlay(ctx context.Context, rows []db.AuctionsLiveRow, updates map[int64]*Update) {
+	for _, row := range rows {
+		u := updates[row.Auction.ID]
+		if u.State.Lane != auction.Hot {
+			continue
+		}
+		if newest, recent, knows := s.show(ctx, row.Auction); knows {
+			u.State, u.Recent = newest, recent
+		}
+	}
 }
 
 // note logs when PostgreSQL goes and when it comes back, and nothing in between.

@@ -1,0 +1,37 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/auction"
+)
+
+// auctionMove is POST /auctions/{id}/lane with {"lane": "standard" or "hot"}: for programs of the seller or an admin.
+func (s *Server) auctionMove(c echo.Context) error {
+	who, err := s.caller(c)
+	if err != nil {
+		return err
+	}
+	id, err := auctionID(c)
+	if err != nil {
+		return err
+	}
+	body, err := readObject(c.Response(), c.Request())
+	if err != nil {
+		return err
+	}
+	lane, wrong := body.text("lane")
+	if wrong != nil {
+		return wrong
+	}
+	if err := s.Move(c.Request().Context(), id, who.Actor(), auction.Lane(lane)); err != nil {
+		return err
+	}
+	moved, err := s.Catalog.One(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(moved))
+}
