@@ -12,9 +12,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
 	"martelo/app/bidding"
+	"martelo/app/hot"
 	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/db"
@@ -38,16 +40,32 @@ type placer interface {
 	Place(context.Context, auction.Request) (auction.Bid, bool, error)
 }
 
-// house is a database with a seller, bidders, and auctions on which desks work.
+// house is a database with a seller, bidders, and auctions of one lane on which desks work.
 type house struct {
 	testing.TB
 	pool    *pgxpool.Pool
+	lane    auction.Lane
+	redis   *redis.Client // of the hot lane
+	reader  *hot.Lane     // looks and does not work
 	seller  int64
 	bidders []int64
 }
 
-func newHouse(t testing.TB, bidders int) *house {
-	h := &house{TB: t, pool: dbtest.Pool(t)}
+func newHouse(t testing.TB, bidders int) *house { return newHouseIn(t, auction.Standard, bidders) }
+
+// inBothLanes runs a test of what holds in either lane.
+func inBothLanes(t *testing.T, test func(t *testing.T, lane auction.Lane)) {
+	for _, lane := range []auction.Lane{auction.Standard, auction.Hot} {
+		t.Run(string(lane), func(t *testing.T) { test(t, lane) })
+	}
+}
+
+func newHouseIn(t testing.TB, lane auction.Lane, bidders int) *house {
+	h := &house{TB: t, pool: dbtest.Pool(t), lane: lane}
+	if lane == auction.Hot {
+		h.redis = dbtest.Redis(t)
+		h.reader = h.hotLane(func(live.Update) {})
+	}
 	h.seller = h.user()
 	for range bidders {
 		h.bidders = append(h.bidders, h.user())
@@ -68,8 +86,28 @@ func (h *house) desk() *bidding.Desk {
 	return h.announcing(func(live.Update) {})
 }
 
+// hotLane is one node's hot lane.
+func (h *house) hotLane(announce func(live.Update)) *hot.Lane {
+	lane := hot.New(hot.Options{
+		Database: h.pool, Redis: h.redis, Announce: announce, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	h.Cleanup(func() { _ = lane.Close() })
+	return lane
+}
+
 func (h *house) announcing(announce func(live.Update)) *bidding.Desk {
 	desk := bidding.New(h.pool, announce, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	if h.redis != nil {
+		lane := h.hotLane(announce)
+		desk.WithHot(lane, 0, nil)
+		ctx, stop := context.WithCancel(context.Background())
+		var settling sync.WaitGroup
+		settling.Go(func() { lane.Run(ctx) })
+		h.Cleanup(func() {
+			stop()
+			settling.Wait()
+		})
+	}
 	h.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -88,7 +126,7 @@ func (h *house) open(ends time.Duration, soft auction.SoftClose) int64 {
 		h.Fatal(err)
 	}
 	id, err := q.AuctionInsert(h.Context(), db.AuctionInsertParams{
-		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN", Lane: "standard",
+		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN", Lane: string(h.lane),
 		SoftCloseWindowSeconds: int32(soft.Window.Seconds()), SoftCloseExtendSeconds: int32(soft.Extend.Seconds()),
 		StartAt: now, EndAt: now.Add(ends), Title: "Vintage watch",
 	})
@@ -100,8 +138,69 @@ func (h *house) open(ends time.Duration, soft auction.SoftClose) int64 {
 
 // end lets an auction end now, as if its time had passed. The terms are fixed by a trigger, so the triggers are put off for it.
 func (h *house) end(id int64) {
+	h.settled(id)
 	h.exec(`SET session_replication_role = replica`,
-		fmt.Sprintf(`UPDATE auctions SET (start_at, end_at, original_end_at, version) = (LEAST(start_at, now() - interval '1 second'), now(), now(), version + 1) WHERE id = %d`, id))
+		fmt.Sprintf(`UPDATE auctions SET (start_at, end_at, original_end_at, version) = (LEAST(start_at, now() - interval '1 second'), now(), now(), version + 1) WHERE id = %d AND status = 'OPEN'`, id))
+	h.endInRedis(id)
+}
+
+func (h *house) endInRedis(id int64) {
+	if h.lane != auction.Hot {
+		return
+	}
+	row := h.row(id)
+	state := fmt.Sprintf("auction:{%d}:%d:state", id, row.LaneEpoch)
+	if err := h.redis.HSet(h.Context(), state, "start", row.StartAt.UnixMicro(), "end", row.EndAt.UnixMicro()).Err(); err != nil {
+		h.Fatal(err)
+	}
+	h.eventually(10*time.Second, "the auction is closed", func() bool {
+		if err := h.reader.CloseDue(h.Context()); err != nil {
+			h.Fatal(err)
+		}
+		return h.row(id).Status == "CLOSED"
+	})
+}
+
+func (h *house) eventually(within time.Duration, what string, holds func() bool) {
+	h.Helper()
+	deadline := time.Now().Add(within)
+	for !holds() {
+		if time.Now().After(deadline) {
+			h.Fatalf("not within %s: %s", within, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (h *house) row(id int64) db.Auction {
+	row, err := db.New(h.pool).AuctionRow(h.Context(), id)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return row
+}
+
+// settled returns when PostgreSQL has all that Redis has decided for an auction.
+func (h *house) settled(id int64) {
+	if h.redis == nil {
+		return
+	}
+	h.eventually(10*time.Second, "all is settled", func() bool {
+		row := h.row(id)
+		if _, err := h.reader.Settle(h.Context(), id, row.LaneEpoch); err != nil {
+			h.Fatal(err)
+		}
+		row = h.row(id)
+		newest, _, knows := h.reader.Show(h.Context(), row)
+		return !knows || newest.BidCount <= row.BidCount
+	})
+}
+
+// warm has an auction loaded, by a bid that is refused.
+func (h *house) warm(id int64, place placer) {
+	if _, _, err := place.Place(h.Context(), request(id, h.bidders[0], 1)); err == nil {
+		h.Fatal("a bid of one cent was taken")
+	}
 }
 
 // exec runs statements on a connection that is thrown away.
@@ -120,6 +219,7 @@ func (h *house) exec(statements ...string) {
 }
 
 func (h *house) state(id int64) auction.State {
+	h.settled(id)
 	rows, err := db.New(h.pool).AuctionsLive(h.Context(), []int64{id})
 	if err != nil || len(rows) != 1 {
 		h.Fatalf("%d rows, %v", len(rows), err)

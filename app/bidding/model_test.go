@@ -16,10 +16,12 @@ import (
 	"martelo/app/auction"
 )
 
-// Random histories of bids, twins, reused keys and closes, one after the other: the desk on PostgreSQL and the rulebook by itself give
-// the same answers and end in the same state, the end to the microsecond.
-func TestTheDeskAgreesWithTheRulebook(t *testing.T) {
-	h := newHouse(t, 3)
+// Random histories of bids, twins, reused keys and closes, one after the other: the desk on PostgreSQL, the script in Redis, and the rulebook
+// by itself give the same answers and end in the same state, the end to the microsecond.
+func TestTheDeskAgreesWithTheRulebook(t *testing.T) { inBothLanes(t, theDeskAgreesWithTheRulebook) }
+
+func theDeskAgreesWithTheRulebook(t *testing.T, lane auction.Lane) {
+	h := newHouseIn(t, lane, 3)
 	desk := h.desk()
 	bidders := append([]int64{h.seller}, h.bidders...)
 	rapid.Check(t, func(t *rapid.T) {
@@ -28,6 +30,7 @@ func TestTheDeskAgreesWithTheRulebook(t *testing.T) {
 			soft = auction.DefaultSoftClose
 		}
 		id := h.open(rapid.SampledFrom([]time.Duration{time.Minute, hour}).Draw(t, "ends in"), soft)
+		h.warm(id, desk)
 		model, ended := h.state(id), false
 		memory := auction.Memory{ByKey: map[uuid.UUID]auction.Bid{}, Paddles: map[int64]int{}}
 		keys := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New()}
@@ -145,8 +148,10 @@ func history(h *house, id int64, placers ...placer) []porcupine.Operation {
 	return operations
 }
 
-func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
-	h := newHouse(t, 6)
+func TestConcurrentHistoriesAreLinearizable(t *testing.T) { inBothLanes(t, concurrentHistoriesAreLinearizable) }
+
+func concurrentHistoriesAreLinearizable(t *testing.T, lane auction.Lane) {
+	h := newHouseIn(t, lane, 6)
 	desks := []placer{h.desk(), h.desk()}
 	for round := range 12 {
 		ends := hour

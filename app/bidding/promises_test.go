@@ -17,9 +17,11 @@ import (
 const hour = time.Hour
 
 // Two hundred bids 1010 … 3000 at once over two nodes, again and again: the dearest leads, whatever the order.
-func TestTwoHundredBidsAtOnce(t *testing.T) {
+func TestTwoHundredBidsAtOnce(t *testing.T) { inBothLanes(t, twoHundredBidsAtOnce) }
+
+func twoHundredBidsAtOnce(t *testing.T, lane auction.Lane) {
 	const rounds, bids = 50, 200
-	h := newHouse(t, bids)
+	h := newHouseIn(t, lane, bids)
 	here, there := h.desk(), h.desk()
 	for round := range rounds {
 		id := h.open(hour, auction.SoftClose{})
@@ -82,10 +84,13 @@ func twinFaults(h *house, rounds int, placers ...placer) error {
 }
 
 func TestTwinsGetOneBid(t *testing.T) {
+	inBothLanes(t, func(t *testing.T, lane auction.Lane) {
+		h := newHouseIn(t, lane, 2)
+		if err := twinFaults(h, 15, h.desk(), h.desk()); err != nil {
+			t.Error(err)
+		}
+	})
 	h := newHouse(t, 2)
-	if err := twinFaults(h, 15, h.desk(), h.desk()); err != nil {
-		t.Error(err)
-	}
 	if err := twinFaults(h, 5, published{h.pool}); err == nil {
 		t.Error("the published design passed: the test cannot fail")
 	}
@@ -159,10 +164,13 @@ func reuseFaults(h *house, place placer) error {
 }
 
 func TestAKeyIsForOneBidderAndAmount(t *testing.T) {
+	inBothLanes(t, func(t *testing.T, lane auction.Lane) {
+		h := newHouseIn(t, lane, 2)
+		if err := reuseFaults(h, h.desk()); err != nil {
+			t.Error(err)
+		}
+	})
 	h := newHouse(t, 2)
-	if err := reuseFaults(h, h.desk()); err != nil {
-		t.Error(err)
-	}
 	if err := reuseFaults(h, published{h.pool}); err == nil {
 		t.Error("the published design passed: the test cannot fail")
 	}
@@ -170,8 +178,10 @@ func TestAKeyIsForOneBidderAndAmount(t *testing.T) {
 
 // Forty bidders hammer on two nodes across the end, with lock holders rolling back between them. Nothing is accepted at or after
 // the end, and nothing that was sent after somebody had been told that the auction is closed.
-func TestHammeringAcrossTheEnd(t *testing.T) {
-	h := newHouse(t, 40)
+func TestHammeringAcrossTheEnd(t *testing.T) { inBothLanes(t, hammeringAcrossTheEnd) }
+
+func hammeringAcrossTheEnd(t *testing.T, lane auction.Lane) {
+	h := newHouseIn(t, lane, 40)
 	desks := []placer{h.desk(), h.desk()}
 	id := h.open(1200*time.Millisecond, auction.SoftClose{})
 	var mu sync.Mutex
@@ -235,8 +245,10 @@ func TestHammeringAcrossTheEnd(t *testing.T) {
 }
 
 // A reader that looks all the time never sees a bid without the extension it brought, nor an extension without its bid.
-func TestTheExtensionBelongsToTheBid(t *testing.T) {
-	h := newHouse(t, 8)
+func TestTheExtensionBelongsToTheBid(t *testing.T) { inBothLanes(t, theExtensionBelongsToTheBid) }
+
+func theExtensionBelongsToTheBid(t *testing.T, lane auction.Lane) {
+	h := newHouseIn(t, lane, 8)
 	desk := h.desk()
 	id := h.open(time.Minute, auction.DefaultSoftClose)
 	stop := make(chan struct{})
@@ -272,8 +284,10 @@ func TestTheExtensionBelongsToTheBid(t *testing.T) {
 }
 
 // What is announced is committed, whole, and carries the newest bids without a gap.
-func TestAnnouncementsFollowTheCommit(t *testing.T) {
-	h := newHouse(t, 30)
+func TestAnnouncementsFollowTheCommit(t *testing.T) { inBothLanes(t, announcementsFollowTheCommit) }
+
+func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
+	h := newHouseIn(t, lane, 30)
 	var mu sync.Mutex
 	var updates []live.Update
 	desk := h.announcing(func(u live.Update) {

@@ -1,0 +1,497 @@
+package bidding_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"martelo/app/auction"
+	"martelo/app/bidding"
+	"martelo/app/hot"
+	"martelo/app/live"
+	"martelo/app/money"
+	"martelo/app/selling"
+	"martelo/db"
+	"martelo/db/dbtest"
+)
+
+var admin = auction.Actor{Admin: true}
+
+func (h *house) sales() *selling.Desk {
+	return selling.New(h.pool, func(live.Update) {}, slog.New(slog.DiscardHandler)).WithHot(h.reader)
+}
+
+func (h *house) count(sql string, args ...any) (n int) {
+	if err := h.pool.QueryRow(h.Context(), sql, args...).Scan(&n); err != nil {
+		h.Fatal(err)
+	}
+	return n
+}
+
+func (h *house) stateKey(id int64) string {
+	return fmt.Sprintf("auction:{%d}:%d:state", id, h.row(id).LaneEpoch)
+}
+
+func (h *house) place(place placer, r auction.Request) auction.Bid {
+	h.Helper()
+	bid, _, err := place.Place(h.Context(), r)
+	if err != nil {
+		h.Fatalf("%+v: %v", r, err)
+	}
+	return bid
+}
+
+// Moving an auction from lane to lane while everybody bids: the answers are those of one auction decided in one place, nothing is lost and
+// nothing is accepted twice.
+func TestMovingUnderLoad(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 6)
+	desks := []placer{h.desk(), h.desk()}
+	sales := h.sales()
+	moves := 0
+	for round := range 8 {
+		id := h.open(hour, auction.SoftClose{})
+		ctx, stop := context.WithCancel(t.Context())
+		var moving sync.WaitGroup
+		moving.Go(func() {
+			for lane := auction.Standard; ctx.Err() == nil; {
+				if err := sales.Move(t.Context(), id, admin, lane); err != nil {
+					t.Error(err)
+					return
+				}
+				moves++
+				lane = map[auction.Lane]auction.Lane{auction.Standard: auction.Hot, auction.Hot: auction.Standard}[lane]
+			}
+		})
+		operations := history(h, id, desks...)
+		stop()
+		moving.Wait()
+		var decided []porcupine.Operation
+		var outcomes []outcome
+		for _, op := range operations {
+			o := op.Output.(outcome)
+			outcomes = append(outcomes, o)
+			if errors.Is(o.err, auction.ErrUnavailable) {
+				continue // nothing was decided: the auction moved more often than a batch tries
+			}
+			decided = append(decided, op)
+		}
+		if len(decided) < len(operations)*9/10 {
+			t.Errorf("only %d of %d bids were decided", len(decided), len(operations))
+		}
+		if !porcupine.CheckOperations(book, decided) {
+			t.Fatalf("round %d: no order of the %d answers explains them", round, len(decided))
+		}
+		if err := h.faults(id, outcomes); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+	if moves < 40 {
+		t.Errorf("only %d moves", moves)
+	}
+}
+
+// hammer bids on an auction from several bidders until it is stopped, sending every undecided bid again with its key, and returns what each
+// was told.
+func hammer(h *house, ctx context.Context, id int64, accepted *atomic.Int64, placers ...placer) []outcome {
+	var mu sync.Mutex
+	var outcomes []outcome
+	var next atomic.Int64
+	var hammering sync.WaitGroup
+	for i, bidder := range h.bidders {
+		hammering.Go(func() {
+			for ctx.Err() == nil {
+				r := request(id, bidder, 100000+next.Add(1)*1000)
+				bid, replayed, err := placers[i%len(placers)].Place(h.Context(), r)
+				for errors.Is(err, auction.ErrUnavailable) {
+					time.Sleep(20 * time.Millisecond) // a client's pause before it asks again
+					bid, replayed, err = placers[i%len(placers)].Place(h.Context(), r)
+				}
+				if err == nil {
+					accepted.Add(1)
+				}
+				mu.Lock()
+				outcomes = append(outcomes, outcome{r, bid, replayed, err})
+				mu.Unlock()
+			}
+		})
+	}
+	hammering.Wait()
+	return outcomes
+}
+
+// while hammers, does the harm once bids are flowing, and lets them flow again.
+func while(h *house, id int64, placers []placer, harm func()) []outcome {
+	ctx, stop := context.WithCancel(h.Context())
+	defer stop()
+	var accepted atomic.Int64
+	told := make(chan []outcome, 1)
+	go func() { told <- hammer(h, ctx, id, &accepted, placers...) }()
+	h.eventually(20*time.Second, "bids are flowing", func() bool { return accepted.Load() > 200 })
+	harm()
+	before := accepted.Load()
+	h.eventually(20*time.Second, "bids are flowing again", func() bool { return accepted.Load() > before+100 })
+	stop()
+	return <-told
+}
+
+// With AOF always, kill -9 of Redis in the middle of load loses no bid that was answered: after it is back every one is in PostgreSQL.
+func TestRedisIsKilledUnderHotLoad(t *testing.T) {
+	server := dbtest.StartRedis(t)
+	h := newHouseOn(t, server.URL(), 24)
+	desks := []placer{h.desk(), h.desk()}
+	id := h.open(hour, auction.DefaultSoftClose)
+	outcomes := while(h, id, desks, func() {
+		server.Kill()
+		server.Start()
+	})
+	if err := h.faults(id, outcomes); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d answers, %d bids in the log", len(outcomes), len(h.log(id)))
+}
+
+// A Redis that comes back empty is noticed: the auction goes on from PostgreSQL's log, its keys are known and its numbers go on.
+func TestRedisComesBackEmpty(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 2)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	first := request(id, h.bidders[0], 101000)
+	told := h.place(desk, first)
+	h.place(desk, request(id, h.bidders[1], 105000))
+	h.settled(id)
+	epoch := h.row(id).LaneEpoch
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if again, replayed, err := desk.Place(t.Context(), first); err != nil || !replayed || again != told {
+		t.Errorf("a twin was told %+v %v %v, the first time %+v", again, replayed, err, told)
+	}
+	reused := first
+	reused.Amount = decimal(200000)
+	if _, _, err := desk.Place(t.Context(), reused); !errors.Is(err, auction.ErrKeyReused) {
+		t.Errorf("a reused key was told %v", err)
+	}
+	if bid := h.place(desk, request(id, h.bidders[0], 110000)); bid.Seq != 3 || bid.Paddle != 1 {
+		t.Errorf("the next bid is %+v", bid)
+	}
+	if h.row(id).LaneEpoch <= epoch {
+		t.Error("the auction went on under the old epoch")
+	}
+	if err := h.faults(id, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two nodes close hot auctions at their end, bids coming all the while: once, with one event, the winner being the last bid's.
+func TestHotAuctionsCloseOnce(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 8)
+	desks := []placer{h.desk(), h.desk()}
+	id, empty := h.open(1200*time.Millisecond, auction.SoftClose{}), h.open(600*time.Millisecond, auction.SoftClose{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var accepted atomic.Int64
+	told := make(chan []outcome, 1)
+	go func() { told <- hammer(h, ctx, id, &accepted, desks...) }()
+	h.eventually(10*time.Second, "both are closed", func() bool {
+		return h.row(id).Status == "CLOSED" && h.row(empty).Status == "CLOSED"
+	})
+	stop()
+	if err := h.faults(id, <-told); err != nil {
+		t.Error(err)
+	}
+	log, s := h.log(id), h.state(id)
+	if len(log) == 0 || s.Result().WinnerID != log[len(log)-1].BidderID || s.ClosedAt.Before(s.EndAt) {
+		t.Errorf("%+v after %d bids", s, len(log))
+	}
+	for _, b := range log {
+		if !b.AcceptedAt.Before(s.EndAt) {
+			t.Errorf("bid %d at %s, the end was %s", b.Seq, b.AcceptedAt, s.EndAt)
+		}
+	}
+	if s := h.state(empty); s.Result().WinnerID != 0 {
+		t.Errorf("%+v", s)
+	}
+	if n := h.count(`SELECT count(*) FROM outbox WHERE topic = 'auction-closed'`); n != 2 {
+		t.Errorf("%d events", n)
+	}
+	// What is told of the log is the whole log, in order.
+	if n := h.count(`SELECT count(*) FROM bids b WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.auction_id = b.auction_id AND b.seq BETWEEN o.first_seq AND o.last_seq)`); n != 0 {
+		t.Errorf("%d bids without an event", n)
+	}
+	if _, _, err := desks[0].Place(t.Context(), request(id, h.bidders[0], 99999900)); !isClosed(err) {
+		t.Errorf("after the close: %v", err)
+	}
+	if left := h.redis.Keys(t.Context(), fmt.Sprintf("auction:{%d}:*", id)).Val(); len(left) > 0 {
+		t.Errorf("left in Redis: %v", left)
+	}
+}
+
+func isClosed(err error) bool {
+	var closed *auction.ClosedError
+	return errors.As(err, &closed)
+}
+
+// A bid that was sent before the end and that Redis comes to after it is not taken.
+func TestNoLateHotBid(t *testing.T) {
+	server := dbtest.StartRedis(t)
+	h := newHouseOn(t, server.URL(), 1)
+	desk := h.desk()
+	id := h.open(time.Second, auction.DefaultSoftClose)
+	h.warm(id, desk)
+	server.Pause()
+	told := make(chan error, 1)
+	go func() {
+		_, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 200000))
+		told <- err
+	}()
+	// The bid is on its way since before the end; it waits for its end by the clock of the machine that both stores are on.
+	if _, err := h.pool.Exec(t.Context(), `SELECT pg_sleep_until(end_at + interval '100 milliseconds') FROM auctions WHERE id = $1`, id); err != nil {
+		t.Fatal(err)
+	}
+	server.Resume()
+	if err := <-told; err == nil {
+		t.Error("a late bid was taken")
+	}
+	h.eventually(10*time.Second, "it is closed", func() bool { return h.row(id).Status == "CLOSED" })
+	if s := h.state(id); s.BidCount != 0 || s.Extended() {
+		t.Errorf("a late bid changed %+v", s)
+	}
+}
+
+// A hot auction without its Redis is unavailable, soon and for nobody else.
+func TestRedisAwayStopsOnlyHotAuctions(t *testing.T) {
+	server := dbtest.StartRedis(t)
+	h := newHouseOn(t, server.URL(), 1)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	h.place(desk, request(id, h.bidders[0], 101000))
+	h.lane = auction.Standard
+	standard := h.open(hour, auction.SoftClose{})
+	for _, away := range []struct{ harm, heal func() }{{server.Pause, server.Resume}, {server.Kill, server.Start}} {
+		away.harm()
+		begun := time.Now()
+		if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 150000)); !errors.Is(err, auction.ErrUnavailable) {
+			t.Errorf("without Redis a hot bid was told %v", err)
+		}
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		price := h.row(standard).CurrentPrice
+		h.place(desk, request(standard, h.bidders[0], price+1000))
+		away.heal()
+		h.eventually(10*time.Second, "hot bids are taken again", func() bool {
+			newest, _, knows := h.reader.Show(t.Context(), h.row(id))
+			if !knows {
+				return false
+			}
+			_, _, err := desk.Place(t.Context(), request(id, h.bidders[0], newest.CurrentPrice.Minor()+1000))
+			return err == nil
+		})
+	}
+	h.settled(id)
+	if err := h.faults(id, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// When the script and the rulebook differ about a bid, the auction is stopped and nothing of it reaches the log; an admin moves it out, and
+// it goes on from the last bid that both agree about.
+func TestADifferenceStopsTheAuction(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 2)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	h.place(desk, request(id, h.bidders[0], 105000))
+	h.settled(id)
+	// Somebody meddles with Redis: the bar lies lower than it may.
+	key := h.stateKey(id)
+	if err := h.redis.HSet(t.Context(), key, "minimum", fmt.Sprintf("%017d", 101000)).Err(); err != nil {
+		t.Fatal(err)
+	}
+	h.place(desk, request(id, h.bidders[1], 102000))
+	h.eventually(10*time.Second, "it is stopped", func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" })
+	if _, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 200000)); !errors.Is(err, auction.ErrUnavailable) {
+		t.Errorf("a stopped auction told %v", err)
+	}
+	if n := h.row(id).BidCount; n != 1 {
+		t.Errorf("%d bids in the log", n)
+	}
+	if err := h.sales().Move(t.Context(), id, auction.Actor{UserID: h.seller}, auction.Standard); !errors.Is(err, auction.ErrUnavailable) {
+		t.Errorf("its seller freed it: %v", err)
+	}
+	if err := h.sales().Move(t.Context(), id, admin, auction.Standard); err != nil {
+		t.Fatal(err)
+	}
+	if bid := h.place(desk, request(id, h.bidders[1], 106000)); bid.Seq != 2 {
+		t.Errorf("the next bid is %+v", bid)
+	}
+	if kept := h.redis.Keys(t.Context(), fmt.Sprintf("auction:{%d}:*:disputed", id)).Val(); len(kept) != 1 {
+		t.Errorf("the disputed bids are in %v", kept)
+	}
+}
+
+// A node that died after it had frozen an auction keeps nobody from bidding.
+func TestAnAbandonedFreezeIsFound(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 1)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	h.place(desk, request(id, h.bidders[0], 101000))
+	if err := h.redis.HSet(t.Context(), h.stateKey(id), "status", "FROZEN", "token", "of a dead node").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if bid := h.place(desk, request(id, h.bidders[0], 102000)); bid.Seq != 2 {
+		t.Errorf("%+v", bid)
+	}
+	if err := h.faults(id, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Cancelling a hot auction holds to the rulebook, with all bids that Redis has; a refused cancel does not keep it from going on.
+func TestCancellingAHotAuction(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 1)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	h.place(desk, request(id, h.bidders[0], 101000))
+	epoch := h.row(id).LaneEpoch
+	if err := h.sales().Cancel(t.Context(), id, auction.Actor{UserID: h.seller}); !errors.Is(err, auction.ErrHasBids) {
+		t.Errorf("its seller was told %v", err)
+	}
+	h.place(desk, request(id, h.bidders[0], 102000))
+	if h.row(id).LaneEpoch != epoch {
+		t.Error("a refused cancel had the auction loaded anew")
+	}
+	if err := h.sales().Cancel(t.Context(), id, admin); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 103000)); !errors.Is(err, auction.ErrCancelled) {
+		t.Errorf("after it: %v", err)
+	}
+	if s := h.state(id); s.Status != auction.Cancelled || s.BidCount != 2 {
+		t.Errorf("%+v", s)
+	}
+	if err := h.faults(id, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Amounts beyond what a Lua number can tell apart are compared exactly.
+func TestHotAmountsAreExactAtTheEdge(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 1)
+	desk := h.desk()
+	clf := money.MustCurrency("CLF") // four decimals, so that the largest amounts have sixteen digits
+	now, err := db.New(h.pool).Clock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const edge = 1 << 53
+	id, err := db.New(h.pool).AuctionInsert(t.Context(), db.AuctionInsertParams{
+		SellerID: h.seller, Currency: "CLF", CurrencyDigits: 4, StartPrice: edge - 1, MinIncrement: 1, Status: "OPEN", Lane: "hot",
+		StartAt: now, EndAt: now.Add(hour), Title: "A very dear lot",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bid := func(minor int64) error {
+		amount, err := money.Parse(money.FromMinor(minor, clf).String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = desk.Place(t.Context(), auction.Request{AuctionID: id, BidderID: h.bidders[0], Amount: amount, Key: uuid.New()})
+		return err
+	}
+	var low *auction.TooLowError
+	for _, minor := range []int64{edge, edge + 1, edge + 2, 9_999_999_999_999_999} {
+		if err := bid(minor); err != nil {
+			t.Errorf("%d after one less: %v", minor, err)
+		}
+		if err := bid(minor); !errors.As(err, &low) || low.CurrentPrice.Minor() != minor {
+			t.Errorf("%d again: %v", minor, err)
+		}
+	}
+	h.settled(id)
+	if n := h.row(id).BidCount; n != 4 {
+		t.Errorf("%d bids", n)
+	}
+}
+
+// On a Redis that answers before the disk has it the lane is refused, unless the operator has said otherwise.
+func TestAWeakRedisIsRefused(t *testing.T) {
+	server := dbtest.StartRedis(t)
+	h := newHouseOn(t, server.URL(), 1)
+	id := h.open(hour, auction.SoftClose{})
+	for setting, value := range map[string]string{"appendfsync": "everysec", "appendonly": "no"} {
+		before := h.redis.ConfigGet(t.Context(), setting).Val()[setting]
+		if err := h.redis.ConfigSet(t.Context(), setting, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+		var refused *auction.FieldError
+		if err := h.hotLane(func(live.Update) {}).Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
+			t.Errorf("%s %s: %v", setting, value, err)
+		}
+		if _, _, err := h.desk().Place(t.Context(), request(id, h.bidders[0], 101000)); !errors.Is(err, auction.ErrUnavailable) || errors.As(err, &refused) {
+			t.Errorf("%s %s: a bid was told %v", setting, value, err)
+		}
+		lax := hot.New(hot.Options{
+			Database: h.pool, Redis: h.redis, Announce: func(live.Update) {}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
+		})
+		if err := lax.Offered(t.Context()); err != nil {
+			t.Errorf("%s %s, allowed: %v", setting, value, err)
+		}
+		_ = lax.Close()
+		if err := h.redis.ConfigSet(t.Context(), setting, before).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An auction that gets more bids than the operator has set is promoted, once, and its bids go on.
+func TestABusyAuctionIsPromoted(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 4)
+	sales := h.sales()
+	promoted := make(chan int64, 100)
+	desk := bidding.New(h.pool, func(live.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	desk.WithHot(h.reader, 5, func(id int64) { promoted <- id })
+	h.lane = auction.Standard
+	quiet, busy := h.open(hour, auction.SoftClose{}), h.open(hour, auction.SoftClose{})
+	h.place(desk, request(quiet, h.bidders[0], 101000))
+	for i := range int64(20) {
+		h.place(desk, request(busy, h.bidders[i%4], 101000+i*1000))
+	}
+	if id := <-promoted; id != busy {
+		t.Errorf("auction %d was promoted", id)
+	}
+	sales.Promote(t.Context(), busy)
+	if bid := h.place(desk, request(busy, h.bidders[0], 200000)); bid.Seq != 21 || h.row(busy).Lane != "hot" || h.row(quiet).Lane != "standard" {
+		t.Errorf("%+v", bid)
+	}
+	if err := h.faults(busy, nil); err != nil {
+		t.Error(err)
+	}
+	if err := desk.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// newHouseOn is a house of hot auctions on a Redis that the test may harm.
+func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
+	options, err := redis.ParseURL(redisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	h := newHouse(t, bidders)
+	h.lane, h.redis = auction.Hot, client
+	h.reader = h.hotLane(func(live.Update) {})
+	return h
+}
