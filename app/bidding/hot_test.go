@@ -147,7 +147,7 @@ func while(h *house, id int64, placers []placer, harm func()) []outcome {
 // With AOF always, kill -9 of Redis in the middle of load loses no bid that was answered: after it is back every one is in PostgreSQL.
 func TestRedisIsKilledUnderHotLoad(t *testing.T) {
 	server := dbtest.StartRedis(t)
-	h := newHouseOn(t, server.URL(), 24)
+	h := newHouseOn(t, server.URL(), 64)
 	desks := []placer{h.desk(), h.desk()}
 	id := h.open(hour, auction.DefaultSoftClose)
 	outcomes := while(h, id, desks, func() {
