@@ -144,22 +144,55 @@ func (q *Queries) AuctionHotClose(ctx context.Context, arg AuctionHotCloseParams
 	return i, err
 }
 
-const AuctionHotOpen = `-- name: AuctionHotOpen :many
-SELECT id, lane_epoch, end_at <= clock_timestamp() AS due FROM auctions
-WHERE status = 'OPEN' AND lane = 'hot'
+const AuctionHotDue = `-- name: AuctionHotDue :many
+SELECT id FROM auctions
+WHERE status = 'OPEN' AND lane = 'hot' AND end_at <= clock_timestamp()
 ORDER BY end_at, id
 LIMIT $1
 `
 
+// AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it.
+func (q *Queries) AuctionHotDue(ctx context.Context, rowLimit int32) ([]int64, error) {
+	rows, err := q.db.Query(ctx, AuctionHotDue, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionHotOpen = `-- name: AuctionHotOpen :many
+SELECT id, lane_epoch, bid_count FROM auctions
+WHERE status = 'OPEN' AND lane = 'hot' AND id > $1
+ORDER BY id
+LIMIT $2
+`
+
+type AuctionHotOpenParams struct {
+	AfterID  int64
+	RowLimit int32
+}
+
 type AuctionHotOpenRow struct {
 	ID        int64
 	LaneEpoch int64
-	Due       bool
+	BidCount  int64
 }
 
-// AuctionHotOpen names the hot auctions that Redis may decide for, those that end first first.
-func (q *Queries) AuctionHotOpen(ctx context.Context, rowLimit int32) ([]AuctionHotOpenRow, error) {
-	rows, err := q.db.Query(ctx, AuctionHotOpen, rowLimit)
+// AuctionHotOpen names the hot auctions that Redis may decide for, from an id on, with how far the log is.
+func (q *Queries) AuctionHotOpen(ctx context.Context, arg AuctionHotOpenParams) ([]AuctionHotOpenRow, error) {
+	rows, err := q.db.Query(ctx, AuctionHotOpen, arg.AfterID, arg.RowLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +200,7 @@ func (q *Queries) AuctionHotOpen(ctx context.Context, rowLimit int32) ([]Auction
 	var items []AuctionHotOpenRow
 	for rows.Next() {
 		var i AuctionHotOpenRow
-		if err := rows.Scan(&i.ID, &i.LaneEpoch, &i.Due); err != nil {
+		if err := rows.Scan(&i.ID, &i.LaneEpoch, &i.BidCount); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

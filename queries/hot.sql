@@ -62,9 +62,16 @@ WITH closed AS (
 SELECT sqlc.embed(auctions) FROM closed AS auctions;
 
 -- name: AuctionHotOpen :many
--- AuctionHotOpen names the hot auctions that Redis may decide for, those that end first first.
-SELECT id, lane_epoch, end_at <= clock_timestamp() AS due FROM auctions
-WHERE status = 'OPEN' AND lane = 'hot'
+-- AuctionHotOpen names the hot auctions that Redis may decide for, from an id on, with how far the log is.
+SELECT id, lane_epoch, bid_count FROM auctions
+WHERE status = 'OPEN' AND lane = 'hot' AND id > @after_id
+ORDER BY id
+LIMIT @row_limit;
+
+-- name: AuctionHotDue :many
+-- AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it.
+SELECT id FROM auctions
+WHERE status = 'OPEN' AND lane = 'hot' AND end_at <= clock_timestamp()
 ORDER BY end_at, id
 LIMIT @row_limit;
 

@@ -495,3 +495,60 @@ func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 	h.reader = h.hotLane(func(live.Update) {})
 	return h
 }
+
+// A Redis that has lost what it had acknowledged is found out, also when nobody bids: it never gives a number to a second bid unnoticed for long.
+func TestARedisThatWentBackIsStopped(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 1)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	h.place(desk, request(id, h.bidders[0], 101000))
+	key := h.stateKey(id)
+	before := h.redis.HGetAll(t.Context(), key).Val()
+	h.place(desk, request(id, h.bidders[0], 102000))
+	h.settled(id)
+	if err := h.redis.HSet(t.Context(), key, before).Err(); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually(10*time.Second, "it is stopped", func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" })
+	if err := h.sales().Move(t.Context(), id, admin, auction.Standard); err != nil {
+		t.Fatal(err)
+	}
+	if bid := h.place(desk, request(id, h.bidders[0], 103000)); bid.Seq != 3 {
+		t.Errorf("%+v", bid)
+	}
+}
+
+// A scheduled hot auction is nobody's before its start, and Redis's from then on.
+func TestAScheduledHotAuction(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 1)
+	desk := h.desk()
+	now, err := db.New(h.pool).Clock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := db.New(h.pool).AuctionInsert(t.Context(), db.AuctionInsertParams{
+		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "SCHEDULED", Lane: "hot",
+		StartAt: now.Add(700 * time.Millisecond), EndAt: now.Add(hour), Title: "Vintage watch",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(id, h.bidders[0], 101000)
+	var early *auction.NotStartedError
+	if _, _, err := desk.Place(t.Context(), r); !errors.As(err, &early) {
+		t.Errorf("before the start: %v", err)
+	}
+	h.eventually(10*time.Second, "a bid is taken", func() bool {
+		_, _, err := desk.Place(t.Context(), r)
+		if err != nil && !errors.As(err, &early) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	if s := h.state(id); s.Status != auction.Open || s.BidCount != 1 || h.row(id).LaneEpoch == 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := h.faults(id, nil); err != nil {
+		t.Error(err)
+	}
+}

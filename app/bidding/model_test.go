@@ -148,7 +148,9 @@ func history(h *house, id int64, placers ...placer) []porcupine.Operation {
 	return operations
 }
 
-func TestConcurrentHistoriesAreLinearizable(t *testing.T) { inBothLanes(t, concurrentHistoriesAreLinearizable) }
+func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
+	inBothLanes(t, concurrentHistoriesAreLinearizable)
+}
 
 func concurrentHistoriesAreLinearizable(t *testing.T, lane auction.Lane) {
 	h := newHouseIn(t, lane, 6)

@@ -36,6 +36,9 @@ type reply struct {
 // accepted. It returns ErrStandard if the auction is not in this lane (nothing was decided then), auction.ErrNotFound, or an error that
 // wraps auction.ErrUnavailable.
 func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *live.Update, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, away(err) // the time went by in the other lane
+	}
 	drawn, err := l.ids.take(ctx, len(requests))
 	if err != nil {
 		return nil, nil, err

@@ -51,8 +51,8 @@ type Withdrawn struct {
 	names names
 	epoch int64
 	token string
-	// disputed is how many bids in the stream are set aside.
-	disputed int
+	// disputed tells that what is left of the stream is to be set aside.
+	disputed bool
 }
 
 // Withdraw stops the deciding in Redis for an auction whose row the caller has locked in its transaction, and writes what Redis has decided
@@ -128,10 +128,10 @@ func (w *Withdrawn) drain(ctx context.Context, q *db.Queries, row db.Auction) er
 
 // drainAgreed writes what the stream holds up to the first bid that is disputed.
 func (w *Withdrawn) drainAgreed(ctx context.Context, q *db.Queries, row db.Auction) error {
+	w.disputed = true
 	for {
 		entries, _, err := w.lane.entriesAfter(ctx, w.State.BidCount, termsFor(row))
 		if errors.Is(err, errGarbled) {
-			w.disputed++
 			return nil
 		}
 		if err != nil || len(entries) == 0 {
@@ -142,7 +142,6 @@ func (w *Withdrawn) drainAgreed(ctx context.Context, q *db.Queries, row db.Aucti
 			return err
 		}
 		if agreed < len(entries) {
-			w.disputed = len(entries) - agreed
 			return nil
 		}
 	}
@@ -150,9 +149,9 @@ func (w *Withdrawn) drainAgreed(ctx context.Context, q *db.Queries, row db.Aucti
 
 // Done removes the auction from Redis, but for what is disputed. The transaction that withdrew it is committed.
 func (w *Withdrawn) Done(ctx context.Context) {
-	if w.disputed > 0 {
+	if w.disputed {
 		l, kept := w.lane, w.names.disputed()
-		l.log.Error("hot: disputed bids are set aside in Redis", "auctionId", w.State.ID, "bids", w.disputed, "key", kept)
+		l.log.Error("hot: what is disputed is set aside in Redis", "auctionId", w.State.ID, "afterBid", w.State.BidCount, "key", kept)
 		if err := l.client.Rename(context.WithoutCancel(ctx), w.names.log, kept).Err(); err != nil {
 			l.log.Error("hot: disputed bids stay under their old key", "key", w.names.log, "error", err)
 			return
@@ -186,7 +185,7 @@ func (l *Lane) closeAll(ctx context.Context) {
 // Redis had decided, once and with its event. An auction whose closing fails does not keep the others from theirs.
 func (l *Lane) CloseDue(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, turnWithin)
-	rows, err := db.New(l.pool).AuctionHotOpen(within, lookMax)
+	rows, err := db.New(l.pool).AuctionHotDue(within, lookMax)
 	cancel()
 	if err != nil {
 		return db.Unavailable(err)
@@ -195,16 +194,13 @@ func (l *Lane) CloseDue(ctx context.Context) error {
 	var mu sync.Mutex
 	var failed error // one of them: when Redis is away they are all the same
 	free := make(chan struct{}, settlersMax)
-	for _, row := range rows {
-		if !row.Due {
-			continue
-		}
+	for _, id := range rows {
 		free <- struct{}{}
 		closing.Go(func() {
 			defer func() { <-free }()
-			if err := l.close(ctx, row.ID); err != nil {
+			if err := l.close(ctx, id); err != nil {
 				mu.Lock()
-				failed = fmt.Errorf("auction %d: %w", row.ID, err)
+				failed = fmt.Errorf("auction %d: %w", id, err)
 				mu.Unlock()
 			}
 		})

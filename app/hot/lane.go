@@ -56,7 +56,7 @@ type Lane struct {
 	log         *slog.Logger
 	metrics     laneMetrics
 	allowWeaker bool
-	ids         ids
+	ids         *ids
 
 	checked atomic.Pointer[verdict] // nil until Redis was asked for its settings
 	quiet   atomic.Int64            // until when Redis is not asked for what is only shown, in Unix nanoseconds
@@ -80,7 +80,7 @@ func New(o Options) *Lane {
 	with := promauto.With(o.Metrics)
 	return &Lane{
 		pool: o.Database, client: ownClient(o.Redis), announce: o.Announce, log: o.Log, allowWeaker: o.AllowWeaker,
-		ids: ids{pool: o.Database}, terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
+		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
 		metrics: laneMetrics{
 			lag:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_hot_settle_lag_seconds", Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this node last looked."}),
 			settled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_settled_bids_total", Help: "Bids this node has written from Redis to PostgreSQL."}),

@@ -20,8 +20,8 @@ const (
 	loadBidsMax = 100_000
 	// loadChunk is how many bids are loaded at a time.
 	loadChunk = 2000
-	// loadWithin bounds loading. Those whose bids wait for it are still answered in ten seconds.
-	loadWithin = 4 * time.Second
+	// loadLonger is how much longer than a batch loading may take: those whose bids wait may hear that they must ask again, and find it done.
+	loadLonger = time.Second
 	// loadedFor is how long what was loaded stays in Redis until somebody decides by it: the transaction that loaded it may have failed,
 	// and then nobody ever will.
 	loadedFor = time.Hour
@@ -51,9 +51,11 @@ func (l *Lane) termsOf(ctx context.Context, id int64) (*terms, error) {
 	if t != nil && v != nil && (v.weakness == "" || l.allowWeaker) {
 		return t, nil
 	}
-	// Not the batch's time limit: a long log is loaded once, for all who wait and come.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadWithin)
-	defer cancel()
+	if deadline, has := ctx.Deadline(); has {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(loadLonger))
+		defer cancel()
+	}
 	t, err := l.load(ctx, id)
 	if err != nil {
 		return nil, err

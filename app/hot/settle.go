@@ -25,7 +25,7 @@ const (
 	settlePause = 50 * time.Millisecond
 	// lookEvery is how often all hot auctions are looked through, for what a node left behind that died or never said.
 	lookEvery = 250 * time.Millisecond
-	// lookMax is how many hot auctions are looked through; those that end first go first.
+	// lookMax is how many hot auctions are looked through at a time, or closed. A house with more sees each after some looks.
 	lookMax = 1000
 	// settlersMax is how many auctions a node settles at a time.
 	settlersMax = 4
@@ -69,12 +69,13 @@ func (l *Lane) takeDirty() map[int64]int64 {
 func (l *Lane) settleAll(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	after := int64(0)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			l.markAll(ctx)
+			after = l.lookFrom(ctx, after)
 		case <-l.work:
 		}
 		l.settleDirty(ctx)
@@ -84,15 +85,33 @@ func (l *Lane) settleAll(ctx context.Context) {
 	}
 }
 
-func (l *Lane) markAll(ctx context.Context) {
+// lookFrom marks the hot auctions from an id on, and returns where to go on.
+func (l *Lane) lookFrom(ctx context.Context, after int64) int64 {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
-	rows, err := db.New(l.pool).AuctionHotOpen(ctx, lookMax)
+	rows, err := db.New(l.pool).AuctionHotOpen(ctx, db.AuctionHotOpenParams{AfterID: after, RowLimit: lookMax})
 	if err != nil {
-		return // PostgreSQL is away; the next look is soon
+		return after // PostgreSQL is away; the next look is soon
 	}
 	for _, row := range rows {
+		l.checkAhead(ctx, row)
 		l.mark(row.ID, row.LaneEpoch)
+	}
+	if len(rows) < lookMax {
+		return 0
+	}
+	return rows[len(rows)-1].ID
+}
+
+// checkAhead stops an auction of which PostgreSQL has bids that Redis does not: Redis has lost what it had acknowledged, and has given
+// their numbers to others. With AOF always it does not happen.
+func (l *Lane) checkAhead(ctx context.Context, row db.AuctionHotOpenRow) {
+	if row.BidCount == 0 || l.isStopped(row.ID, row.LaneEpoch) {
+		return
+	}
+	seq, err := l.client.HGet(ctx, namesOf(row.ID, row.LaneEpoch).state, "seq").Int64()
+	if err == nil && seq < row.BidCount {
+		l.stopIfDiffers(ctx, row.ID, row.LaneEpoch, &differError{row.ID, fmt.Sprintf("%d bids", seq), fmt.Sprintf("has %d in the log", row.BidCount)})
 	}
 }
 
