@@ -48,6 +48,7 @@ type house struct {
 	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
 	redis    *redis.Client
 	limits   *limits.Limits
+	people   *account.People
 	hub      *live.Hub
 	desk     *bidding.Desk
 	closer   *closing.Closer
@@ -99,6 +100,7 @@ func build(s settings) (h *house, err error) {
 	}
 	h.redis = redis.NewClient(options)
 	h.limits = limits.Open(h.redis, h.log)
+	h.people = account.New(h.readers)
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
 		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
@@ -132,7 +134,7 @@ func (h *house) door() (*web.Server, error) {
 		proxies = append(proxies, prefix)
 	}
 	return web.New(web.Deps{
-		Log: h.log, Metrics: h.metrics, People: account.New(h.readers), Catalog: catalog.New(h.readers), Limits: h.limits,
+		Log: h.log, Metrics: h.metrics, People: h.people, Catalog: catalog.New(h.readers), Limits: h.limits,
 		Place: h.desk.Place, Open: sales.Open, Cancel: sales.Cancel, Hub: h.hub,
 		PingDatabase: h.bidders.Ping, PingRedis: h.limits.Ping,
 		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
@@ -145,7 +147,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.relay.Run} {
+	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.relay.Run, h.people.Sessions().Sweep} {
 		running.Go(func() { role(roles) })
 	}
 	server := h.server.HTTP()
