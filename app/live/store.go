@@ -114,7 +114,7 @@ func (s *store) serve(ctx context.Context, loads []*load) {
 	slices.Sort(ids)
 	found := make(map[int64]bool, len(ids))
 	for part := range slices.Chunk(slices.Compact(ids), askedMax) {
-		updates, err := s.fetch(ctx, part)
+		updates, err := s.fetch(ctx, part, loadWithin)
 		if err != nil {
 			s.answer(loads, nil, err)
 			return
@@ -171,7 +171,7 @@ func (s *store) inParts(ctx context.Context, ids []int64, whole bool, look func(
 
 // freshen takes in the newest states of watched auctions.
 func (s *store) freshen(ctx context.Context, ids []int64) error {
-	updates, err := s.fetch(ctx, ids)
+	updates, err := s.fetch(ctx, ids, fetchWithin)
 	for _, u := range updates {
 		s.hub.apply(u)
 	}
@@ -201,8 +201,8 @@ func (s *store) compare(ctx context.Context, ids []int64) error {
 }
 
 // fetch reads states with their newest bids, both as of one moment.
-func (s *store) fetch(ctx context.Context, ids []int64) (updates []*Update, err error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+func (s *store) fetch(ctx context.Context, ids []int64, within time.Duration) (updates []*Update, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	defer func() { s.note(ctx, err) }()
 	var states []db.AuctionsLiveRow
