@@ -72,6 +72,8 @@ type Server struct {
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
+	shared   sharedPages
+	lines    lines
 }
 
 // New makes a server.
