@@ -39,7 +39,6 @@ type crowd struct {
 }
 
 func (c *crowd) run(ctx context.Context) {
-	c.statuses = map[int]int{}
 	var bidding sync.WaitGroup
 	for i, bidder := range c.bidders {
 		bidding.Go(func() {
@@ -145,7 +144,7 @@ func (c *crowd) check(survivor *node) {
 }
 
 func (c *town) crowd(auction int64, bidders []int64, nodes ...*node) *crowd {
-	crowd := &crowd{town: c, nodes: nodes, auction: auction, bidders: bidders}
+	crowd := &crowd{town: c, nodes: nodes, auction: auction, bidders: bidders, statuses: map[int]int{}}
 	crowd.price.Store(1000)
 	return crowd
 }

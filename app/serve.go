@@ -35,8 +35,6 @@ const (
 	leaveWithin = 9 * time.Second
 	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
 	drainFor = 3 * time.Second
-	// pingWithin bounds asking a store whether it answers.
-	pingWithin = 800 * time.Millisecond
 )
 
 // house is one node with everything in it, built once and in order of what stands on what.
