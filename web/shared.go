@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -15,6 +16,8 @@ import (
 // while it is being drawn wait for the next drawing. A drawing thus begins after everybody who gets it has asked, so nobody is shown
 // anything older than what they would have drawn alone; nothing is kept, and there is nothing to invalidate. A lone visitor waits
 // for nobody. The zero value is ready.
+//
+// While many come, a page is drawn at most once in drawEvery.
 type sharedPages struct {
 	mu    sync.Mutex
 	pages map[string]*sharedPage // that are being drawn: at most as many as there are requests
@@ -22,12 +25,17 @@ type sharedPages struct {
 
 type sharedPage struct {
 	now  *drawing // has begun: too late to join
-	next *drawing // begins when now is done; nil when nobody waits
+	next *drawing // begins after that; nil when nobody waits
 }
+
+// drawEvery is how far apart the drawings of one page begin at least while visitors wait for the next. It costs them a wait that nobody
+// notices, and leaves the processor to those who bid.
+const drawEvery = 10 * time.Millisecond
 
 // drawing is a page drawn once for several. What it holds is not changed once done is closed.
 type drawing struct {
 	done   chan struct{}
+	began  time.Time // by this process's own clock, which measures a span here
 	status int
 	html   []byte
 	err    error
@@ -45,6 +53,8 @@ func (s *sharedPages) draw(key string, draw func() (int, []byte, error)) (int, [
 	}
 	if before != nil {
 		<-before.done
+		time.Sleep(drawEvery - time.Since(before.began))
+		s.begin(key, d)
 	}
 	d.err = errUndrawn // a panic leaves it
 	defer s.leave(key, d)
@@ -62,22 +72,31 @@ func (s *sharedPages) join(key string) (d, before *drawing, mine bool) {
 		if s.pages == nil {
 			s.pages = map[string]*sharedPage{}
 		}
-		d = &drawing{done: make(chan struct{})}
+		d = newDrawing()
 		s.pages[key] = &sharedPage{now: d}
 		return d, nil, true
 	case p.next == nil:
-		p.next = &drawing{done: make(chan struct{})}
+		p.next = newDrawing()
 		return p.next, p.now, true
 	}
 	return p.next, nil, false
 }
 
-// leave hands a finished drawing out and lets the next begin: whoever comes from now on is too late for that.
+func newDrawing() *drawing { return &drawing{done: make(chan struct{}), began: time.Now()} }
+
+// begin closes a drawing to those who come from now on.
+func (s *sharedPages) begin(key string, d *drawing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pages[key]
+	p.now, p.next = d, nil
+	d.began = time.Now()
+}
+
+// leave hands a finished drawing out.
 func (s *sharedPages) leave(key string, d *drawing) {
 	s.mu.Lock()
-	if p := s.pages[key]; p.next != nil {
-		p.now, p.next = p.next, nil
-	} else {
+	if s.pages[key].next == nil {
 		delete(s.pages, key)
 	}
 	s.mu.Unlock()

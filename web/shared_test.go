@@ -85,6 +85,7 @@ func TestASharedDrawingThatBreaksOff(t *testing.T) {
 		t.Fatal("those who wait do not wait together")
 	}
 	shared.leave("home", d)
+	shared.begin("home", waiting)
 	func() {
 		defer func() { _ = recover() }()
 		defer shared.leave("home", waiting)

@@ -37,8 +37,8 @@ func TestScenarios(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		for name, flags := range map[string][]string{
 			"hot":     {"--rates", "40,80", "--nodes", "2", "--low", "20"},
-			"desk":    {},
-			"cold":    {"--auctions", "90", "--rates", "40"},
+			"desk":    {"--bidding", "4"},
+			"cold":    {"--auctions", "90", "--rates", "40", "--bidding", "4"},
 			"close":   {"--auctions", "50"},
 			"viewers": {"--viewers", "20", "--rates", "40"},
 			"browse":  {"--auctions", "50", "--rates", "40"},
