@@ -92,6 +92,7 @@ func build(s settings) (h *house, err error) {
 	if h.readers, err = db.OpenReader(s.DatabaseURL, s.DatabaseConnections-s.DatabaseConnections/2); err != nil {
 		return h, err
 	}
+	redis.SetLogger(redisLog{h.log})
 	options, err := redis.ParseURL(s.RedisURL)
 	if err != nil {
 		return h, fmt.Errorf("REDIS_URL: %w", err)
@@ -115,6 +116,14 @@ func build(s settings) (h *house, err error) {
 	h.relay = outbox.NewRelay(h.bidders, sink, h.log, h.metrics)
 	h.server, err = h.door()
 	return h, err
+}
+
+// redisLog takes what the Redis library has to say into the log. It repeats itself while Redis is away, which the rooms that
+// ask Redis report once each.
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, arg ...any) {
+	l.log.DebugContext(ctx, "redis", "detail", fmt.Sprintf(format, arg...))
 }
 
 func (h *house) door() (*web.Server, error) {

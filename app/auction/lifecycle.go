@@ -147,7 +147,7 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 	case s.Status == Cancelled:
 		return s, ErrCancelled
 	case s.Status == Closed || !now.Before(s.EndAt):
-		return s, &ClosedError{EndAt: s.EndAt}
+		return s, &ClosedError{EndAt: s.EndAt, DecidedAt: now}
 	case !by.Admin && s.BidCount > 0:
 		return s, ErrHasBids
 	}
