@@ -37,8 +37,6 @@ const (
 	leaveWithin = 9 * time.Second
 	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
 	drainFor = 3 * time.Second
-	// pingWithin bounds asking a store whether it answers.
-	pingWithin = 800 * time.Millisecond
 )
 
 // house is one node with everything in it, built once and in order of what stands on what.
@@ -50,6 +48,7 @@ type house struct {
 	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
 	redis    *redis.Client
 	limits   *limits.Limits
+	people   *account.People
 	hub      *live.Hub
 	hot      *hot.Lane
 	sales    *selling.Desk
@@ -97,12 +96,14 @@ func build(s settings) (h *house, err error) {
 	if h.readers, err = db.OpenReader(s.DatabaseURL, s.DatabaseConnections-s.DatabaseConnections/2); err != nil {
 		return h, err
 	}
+	redis.SetLogger(redisLog{h.log})
 	options, err := redis.ParseURL(s.RedisURL)
 	if err != nil {
 		return h, fmt.Errorf("REDIS_URL: %w", err)
 	}
 	h.redis = redis.NewClient(options)
 	h.limits = limits.Open(h.redis, h.log)
+	h.people = account.New(h.readers)
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
 		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
@@ -130,6 +131,14 @@ func build(s settings) (h *house, err error) {
 	return h, err
 }
 
+// redisLog takes what the Redis library has to say into the log. It repeats itself while Redis is away, which the rooms that
+// ask Redis report once each.
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, arg ...any) {
+	l.log.DebugContext(ctx, "redis", "detail", fmt.Sprintf(format, arg...))
+}
+
 func (h *house) door() (*web.Server, error) {
 	public, err := url.Parse(h.settings.PublicURL)
 	if err != nil {
@@ -144,7 +153,7 @@ func (h *house) door() (*web.Server, error) {
 		proxies = append(proxies, prefix)
 	}
 	return web.New(web.Deps{
-		Log: h.log, Metrics: h.metrics, People: account.New(h.readers), Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
+		Log: h.log, Metrics: h.metrics, People: h.people, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
 		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		PingDatabase: h.bidders.Ping, PingRedis: h.limits.Ping,
 		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
@@ -157,7 +166,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run} {
+	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run, h.people.Sessions().Sweep} {
 		running.Go(func() { role(roles) })
 	}
 	server := h.server.HTTP()

@@ -342,13 +342,18 @@
   }
 
   // ---- The connection ------------------------------------------------------------------------------------------
-  // htmx's stream extension asks htmx.createEventSource for its connection. This one never gives up, tries again with a
-  // growing and random pause, rests while nobody sees the page, and notices silence: the house sends its clock at least
-  // every 15 s, so three missed ones mean a dead line that raised no error.
+  // htmx's stream extension asks htmx.createEventSource for its connection. This one never gives up, tries again after
+  // random pauses, rests while nobody sees the page, and notices silence: the house sends its clock at least every 15 s,
+  // so three missed ones mean a dead line that raised no error.
+  //
+  // A page is to be up to date within two seconds of the house being reachable again, so the pauses do not grow at once:
+  // they grow only when the house has been away for minutes, or has no room for all who ask.
 
   const silenceMs = 45000;
   const retryFirstMs = 500;
-  const retryMostMs = 30000;
+  const retrySoonMs = 1000;  // a random half more or less: at most 1.5 s
+  const retrySoonTries = 180;
+  const retryMostMs = 15000;
   const hiddenMs = 20000; // a look at another tab should not cost a new connection
   const graceMs = 1500;   // a gap shorter than this is not worth a word
 
@@ -365,6 +370,11 @@
         line.textContent = line.getAttribute(`data-word-${state}`) || '';
       }
     }, state === 'reconnecting' ? graceMs : 0);
+  }
+
+  function pauseAfter(failures) {
+    if (failures === 0) return retryFirstMs;
+    return Math.min(retryMostMs, retrySoonMs * 1.5 ** Math.max(0, failures - retrySoonTries));
   }
 
   class LiveSource extends EventTarget {
@@ -434,8 +444,7 @@
     lost() {
       this.drop();
       showConnection('reconnecting');
-      const pause = Math.min(retryMostMs, retryFirstMs * 2 ** this.failures++) * (0.5 + Math.random());
-      this.retryTimer = setTimeout(() => this.connect(), pause);
+      this.retryTimer = setTimeout(() => this.connect(), pauseAfter(this.failures++) * (0.5 + Math.random()));
     }
 
     look() {

@@ -170,6 +170,19 @@ func TestOneRichLineARequest(t *testing.T) {
 	}
 }
 
+func TestANodeThatLeavesIsNotReady(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	if ready := h.get("/readyz"); ready.Code != 200 || ready.json(t)["status"] != "ready" {
+		t.Errorf("%d %s", ready.Code, ready.Body)
+	}
+	h.door.Leave()
+	if ready := h.get("/readyz"); ready.Code != 503 || ready.json(t)["status"] != "leaving" {
+		t.Errorf("%d %s", ready.Code, ready.Body)
+	}
+	h.get("/healthz").status(t, 200)
+}
+
 func TestProxiesAreBelievedOnlyWhenTrusted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

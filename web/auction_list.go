@@ -26,14 +26,14 @@ func (s *Server) auctionList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	filter, err := readFilter(values)
-	var page catalog.Page
-	if err == nil {
-		page, err = s.Catalog.List(c.Request().Context(), filter)
-	}
+	filter, wrong := readFilter(values)
 	if asksPage(c.Request()) {
-		return s.auctionListPage(c, values, filter, page, err)
+		return s.drawnPage(c, func() (int, templ.Component, error) { return s.auctionListPage(c, values, filter, wrong) })
 	}
+	if wrong != nil {
+		return wrong
+	}
+	page, err := s.Catalog.List(c.Request().Context(), filter)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,12 @@ func readFilter(values url.Values) (catalog.Filter, error) {
 }
 
 // auctionListPage draws a list. A question that could not be read is answered with the list of what is open, and with what was wrong.
-func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catalog.Filter, page catalog.Page, err error) error {
+func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catalog.Filter, err error) (int, templ.Component, error) {
 	ctx, status := c.Request().Context(), http.StatusOK
+	var page catalog.Page
+	if err == nil {
+		page, err = s.Catalog.List(ctx, filter)
+	}
 	view := pages.ListView{PageSize: filter.Limit}
 	if wrong, ok := problems(err); ok {
 		p := s.noteProblem(c, err)
@@ -74,16 +78,16 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 		page, err = s.Catalog.List(ctx, filter)
 	}
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	if view.PageView, err = s.frame(c, "", c.Request().URL.RequestURI()); err != nil {
-		return err
+		return 0, nil, err
 	}
 	view.Query = pages.ListQuery{Q: filter.Query, Status: filter.Status, Sort: string(filter.Sort)}
 	if filter.SellerID != 0 {
 		seller, err := s.People.Person(ctx, filter.SellerID)
 		if err != nil {
-			return err // also for a seller who does not exist: there is no such list
+			return 0, nil, err // also for a seller who does not exist: there is no such list
 		}
 		view.Query.Seller, view.SellerName = strconv.FormatInt(filter.SellerID, 10), seller.Name
 	}
@@ -91,9 +95,9 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 	view.LiveURL = liveCards(page.Auctions, view.Locale)
 	view.NextURL, view.FirstURL = around(c.Request().URL.Path, values, page.Next)
 	if asksFragment(c.Request()) {
-		return s.page(c, status, liveFragment(view.Lots))
+		return status, liveFragment(view.Lots), nil
 	}
-	return s.page(c, status, pages.List(view))
+	return status, pages.List(view), nil
 }
 
 // around are the addresses of the next page of a list and of its first, "" where there is none.

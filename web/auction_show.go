@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
@@ -20,21 +21,29 @@ func (s *Server) auctionShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if asksPage(c.Request()) {
+		return s.drawnPage(c, func() (int, templ.Component, error) { return s.auctionPage(c, id) })
+	}
 	found, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
-	if !asksPage(c.Request()) {
-		return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(found))
+	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(found))
+}
+
+func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, error) {
+	found, err := s.Catalog.One(c.Request().Context(), id)
+	if err != nil {
+		return 0, nil, err
 	}
 	view, err := s.auctionView(c, found, live.RecentMax)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	if asksFragment(c.Request()) {
-		return s.page(c, http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}))
+		return http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}), nil
 	}
-	return s.page(c, http.StatusOK, pages.Auction(view))
+	return http.StatusOK, pages.Auction(view), nil
 }
 
 // auctionView is an auction's page for whoever looks, with its newest bids.

@@ -134,7 +134,7 @@ func bidRefusal(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid
 	case errors.As(refusal, &tooLow):
 		return fragments.TooLowMessage(desk.Lot, asked(typed, lot.Currency), tooLow.MinimumBid)
 	case errors.As(refusal, &closed):
-		return fragments.ClosedMessage(closed.EndAt, lot.Now)
+		return fragments.ClosedMessage(closed.EndAt, closed.DecidedAt)
 	case errors.As(refusal, &notStarted):
 		return fragments.NotStartedMessage(notStarted.StartAt)
 	case errors.As(refusal, &field):

@@ -3,10 +3,13 @@ package web
 import (
 	"math"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
+	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
 )
@@ -24,9 +27,6 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if asksPage(c.Request()) {
-		return s.bidListPage(c, id)
-	}
 	values, err := query(c.Request())
 	if err != nil {
 		return err
@@ -43,6 +43,9 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if asksPage(c.Request()) {
+		return s.bidListPage(c, id, bids)
+	}
 	list := bidListJSON{Bids: make([]bidJSON, len(bids))}
 	for i, bid := range bids {
 		list.Bids[i] = toBidJSON(bid)
@@ -50,19 +53,35 @@ func (s *Server) bidList(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, mediaJSON, list)
 }
 
-// bidListPage is the auction's page with its bids, as many as are shown at all. It does not move: the stream carries only the newest.
-func (s *Server) bidListPage(c echo.Context, id int64) error {
+// bidListPage shows a stretch of the log. It does not move: the auction's own page does.
+func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error {
 	found, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
-	view, err := s.auctionView(c, found, catalog.BidsMax)
-	if err != nil {
+	view := pages.BidsView{Title: found.Title, Bids: bids}
+	if view.PageView, err = s.frame(c, "Bids on lot "+components.Number(id), c.Request().URL.RequestURI()); err != nil {
 		return err
 	}
-	view.LiveURL, view.History.AllURL = "", ""
-	if asksFragment(c.Request()) {
-		return s.page(c, http.StatusOK, fragments.BidHistory(view.History, view.ViewerID(), false))
+	view.Lot = fragments.LotView{State: found.State, Locale: view.Locale, Now: found.Now}
+	values := c.Request().URL.Query()
+	if after := values.Get("after"); after != "" && after != "0" {
+		values.Del("after")
+		view.FirstURL = components.BidsPath(id) + queryText(values)
 	}
-	return s.page(c, http.StatusOK, pages.Auction(view))
+	if n := len(bids); n > 0 && bids[n-1].Seq < found.BidCount {
+		values.Set("after", components.Number(bids[n-1].Seq))
+		view.NextURL = components.BidsPath(id) + queryText(values)
+	}
+	if asksFragment(c.Request()) {
+		return s.page(c, http.StatusOK, fragments.BidTable(view.Lot, bids, view.ViewerID(), "Bids"))
+	}
+	return s.page(c, http.StatusOK, pages.Bids(view))
+}
+
+func queryText(values url.Values) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return "?" + values.Encode()
 }

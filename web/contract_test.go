@@ -48,7 +48,7 @@ func TestShapesAreTheContracts(t *testing.T) {
 		{"create", created, 201, fresh},
 		{"bid", first, 201, oneBid},
 		{"bid again", again, 200, oneBid},
-		{"too low", low, 409, `{"type":"urn:martelo:problem:bid_too_low","title":"Bid too low","status":409,"detail":"The least bid is 1020.00.","code":"bid_too_low","currentPrice":"1010.00","minimumBid":"1020.00","endTime":"…Z"}`},
+		{"too low", low, 409, `{"type":"urn:martelo:problem:bid_too_low","title":"Bid too low","status":409,"detail":"The least bid is 1020.00.","code":"bid_too_low","currentPrice":"1010.00","minimumBid":"1020.00","endTime":"…Z","serverTime":"…Z"}`},
 		{"get", h.get(path), 200, after},
 		{"list", h.get("/auctions"), 200, `{"auctions":[` + after + `],"nextCursor":null}`},
 		{"bids", h.get(path + "/bids"), 200, `{"bids":[` + oneBid + `]}`},
@@ -97,8 +97,8 @@ func TestEachRefusalHasItsCode(t *testing.T) {
 	h.bid(id, h.seller, 3000).problem(t, 403, "own_auction")
 	h.bid(1, h.buyer, 3000).problem(t, 404, "not_found")
 	h.bid(gone, h.buyer, 3000).problem(t, 409, "auction_cancelled")
-	if h.bid(late, h.buyer, 3000).problem(t, 409, "auction_closed")["endTime"] == nil {
-		t.Error("auction_closed without endTime")
+	if p := h.bid(late, h.buyer, 3000).problem(t, 409, "auction_closed"); p["endTime"] == nil || p["serverTime"] == nil {
+		t.Error("auction_closed does not tell by which clock")
 	}
 	h.bid(scheduled, h.buyer, 3000).problem(t, 409, "auction_not_started")
 	h.post(bidsOf(id), h.buyer, `{"amount":"2000.01"}`, key(used)).problem(t, 422, "idempotency_key_reused")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,21 +16,24 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // strictTransport keeps browsers on https for a year once they have seen it.
 const strictTransport = "max-age=31536000; includeSubDomains"
 
-// headers sets what every answer carries. Handlers may say something else about caching.
+// headers sets what every answer carries. Handlers may say something else about caching. The values are made once and shared by all
+// answers, which replace them and never write into them.
 func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		header := c.Response().Header()
-		header.Set("Content-Security-Policy", contentPolicy)
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("X-Frame-Options", "DENY")
+	every := http.Header{
+		"Content-Security-Policy": {contentPolicy},
+		"X-Content-Type-Options":  {"nosniff"},
+		"X-Frame-Options":         {"DENY"},
 		// A referrer stays in the house. No referrer at all would take the Origin from forms.
-		header.Set("Referrer-Policy", "same-origin")
-		header.Set("Cross-Origin-Opener-Policy", "same-origin")
-		header.Set("Cache-Control", "no-store")
-		header.Set("Vary", "Accept")
-		if s.secure() {
-			header.Set("Strict-Transport-Security", strictTransport)
-		}
+		"Referrer-Policy":            {"same-origin"},
+		"Cross-Origin-Opener-Policy": {"same-origin"},
+		"Cache-Control":              {"no-store"},
+		"Vary":                       {"Accept"},
+	}
+	if s.secure() {
+		every.Set("Strict-Transport-Security", strictTransport)
+	}
+	return func(c echo.Context) error {
+		maps.Copy(c.Response().Header(), every)
 		return next(c)
 	}
 }

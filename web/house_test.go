@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ import (
 type house struct {
 	testing.TB
 	pool   *pgxpool.Pool
-	store  *redis.Client
+	limits *limits.Limits
 	people *account.People
 	door   *web.Server
 	hub    *live.Hub
@@ -61,13 +62,14 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	h := &house{TB: t, pool: pool, store: store, people: account.New(pool), log: &bytes.Buffer{}}
+	h := &house{TB: t, pool: pool, people: account.New(pool), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, nil))
 	metrics := prometheus.NewRegistry()
 	h.hub = live.New(live.Options{Database: pool, Redis: store, Metrics: metrics, Log: log})
 	desk := bidding.New(pool, h.hub.Announce, log, metrics)
 	sellers := selling.New(pool, h.hub.Announce, log)
 	limit := limits.Open(store, log)
+	h.limits = limit
 	deps := web.Deps{
 		Log: log, Metrics: metrics, People: h.people, Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
 		Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
@@ -139,16 +141,26 @@ func (h *house) bid(id int64, by who, amount any) answer {
 	return h.post(bidsOf(id), by, map[string]any{"amount": amount}, key(uuid.NewString()))
 }
 
-// exhaust has somebody bid as often as is allowed, for as long as the test lasts.
-func (h *house) exhaust(bidderID int64) {
+// untilLimited asks until the answer is that somebody bids too often, while that somebody does nothing else.
+func (h *house) untilLimited(bidderID int64, ask func() answer) answer {
 	h.Helper()
-	later := float64(time.Now().Add(10 * time.Second).UnixMicro())
-	for i := range 5 {
-		member := redis.Z{Score: later, Member: "1:" + strconv.Itoa(i)}
-		if err := h.store.ZAdd(h.Context(), "bidder:{"+strconv.FormatInt(bidderID, 10)+"}:bids", member).Err(); err != nil {
-			h.Fatal(err)
+	ctx, cancel := context.WithTimeout(h.Context(), 30*time.Second)
+	defer cancel()
+	var bidding sync.WaitGroup
+	bidding.Go(func() {
+		for ctx.Err() == nil {
+			h.limits.Bid(ctx, bidderID, 1, uuid.New())
+		}
+	})
+	defer bidding.Wait()
+	defer cancel()
+	for ctx.Err() == nil {
+		if answer := ask(); answer.Code == http.StatusTooManyRequests {
+			return answer
 		}
 	}
+	h.Fatal("the limit does not hold")
+	return answer{}
 }
 
 func bidsOf(id int64) string { return "/auctions/" + strconv.FormatInt(id, 10) + "/bids" }

@@ -65,6 +65,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		n := noteOf(c)
 		n.requestID = requestID(c.Request())
 		c.Response().Header().Set(headerRequestID, n.requestID)
+		// Not every writer has deadlines; a test's recorder never waits.
+		_ = http.NewResponseController(c.Response()).SetWriteDeadline(begin.Add(writeWithin))
 		if err := s.caught(next, c); err != nil {
 			c.Error(err)
 		}
@@ -106,6 +108,13 @@ func (s *Server) tell(c echo.Context, n *note, took time.Duration) {
 	if !s.Log.Enabled(context.Background(), level) {
 		return
 	}
+	skipped, write := int64(0), true
+	if level == slog.LevelInfo && !s.Log.Enabled(context.Background(), slog.LevelDebug) {
+		skipped, write = s.lines.next(time.Now())
+	}
+	if !write {
+		return
+	}
 	attrs := []slog.Attr{
 		slog.String("request", n.requestID), slog.String("method", method), slog.String("route", route),
 		slog.Int("status", status), slog.Duration("took", took), slog.Int64("bytes", c.Response().Size), slog.String("address", c.RealIP()),
@@ -118,6 +127,9 @@ func (s *Server) tell(c echo.Context, n *note, took time.Duration) {
 	}
 	if n.code != "" {
 		attrs = append(attrs, slog.String("code", n.code))
+	}
+	if skipped > 0 {
+		attrs = append(attrs, slog.Int64("skipped", skipped))
 	}
 	if n.fault != nil {
 		attrs = append(attrs, slog.String("error", n.fault.Error()))

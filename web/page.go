@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -31,8 +32,14 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 	if err := s.keepSession(c); err != nil {
 		return err
 	}
-	c.Response().Header().Set("Vary", "Accept, Accept-Language, Cookie, HX-Request")
-	return c.Blob(status, mediaHTML, body.Bytes())
+	return answerPage(c, status, body.Bytes())
+}
+
+func answerPage(c echo.Context, status int, html []byte) error {
+	header := c.Response().Header()
+	header.Set("Vary", "Accept, Accept-Language, Cookie, HX-Request")
+	header.Set("Content-Length", strconv.Itoa(len(html))) // or it would be sent in chunks
+	return c.Blob(status, mediaHTML, html)
 }
 
 // frame is what every page has around it. Path is where the page itself is found.

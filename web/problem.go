@@ -53,6 +53,7 @@ type problem struct {
 	MinimumBid   string         `json:"minimumBid,omitempty"`
 	StartTime    string         `json:"startTime,omitempty"`
 	EndTime      string         `json:"endTime,omitempty"`
+	ServerTime   string         `json:"serverTime,omitempty"` // when it was decided, by the clock that decides
 
 	retryAfter time.Duration
 	// fault tells that the cause is ours and not the client's to know.
@@ -130,10 +131,11 @@ func describeFigures(err error) (problem, bool) {
 	case errors.As(err, &tooLow):
 		p := newProblem(http.StatusConflict, "bid_too_low", "Bid too low", "The least bid is "+tooLow.MinimumBid.String()+".")
 		p.CurrentPrice, p.MinimumBid, p.EndTime = tooLow.CurrentPrice.String(), tooLow.MinimumBid.String(), formatTime(tooLow.EndAt)
+		p.ServerTime = formatTime(tooLow.DecidedAt)
 		return p, true
 	case errors.As(err, &closed):
 		p := newProblem(http.StatusConflict, "auction_closed", "Auction closed", "The auction ended at "+formatTime(closed.EndAt)+".")
-		p.EndTime = formatTime(closed.EndAt)
+		p.EndTime, p.ServerTime = formatTime(closed.EndAt), formatTime(closed.DecidedAt)
 		return p, true
 	case errors.As(err, &notStarted):
 		p := newProblem(http.StatusConflict, "auction_not_started", "Auction not started", "The auction starts at "+formatTime(notStarted.StartAt)+".")

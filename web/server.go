@@ -27,6 +27,8 @@ import (
 const (
 	// readHeaderWithin bounds a client that opens a connection and dawdles.
 	readHeaderWithin = 5 * time.Second
+	// writeWithin bounds a client that does not read its answer. Live streams have deadlines of their own for each write.
+	writeWithin = 30 * time.Second
 	// idleFor is how long a connection without a request is kept.
 	idleFor = 2 * time.Minute
 	// headerBytesMax bounds a request's header.
@@ -71,6 +73,8 @@ type Server struct {
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
+	shared   sharedPages
+	lines    lines
 }
 
 // New makes a server.
@@ -121,10 +125,10 @@ func (s *Server) routes() {
 	post("/auctions/:id/cancel", s.auctionCancel)
 	post("/auctions/:id/lane", s.auctionMove)
 	post("/users", s.userCreate)
-	s.echo.GET("/auctions/:id/events", s.auctionEvents)
-	s.echo.GET("/events", s.manyEvents)
-	s.echo.GET("/ws/auctions/:id", s.auctionWebSocket)
-	s.echo.GET(pathLive, s.pageLive)
+	get("/auctions/:id/events", s.auctionEvents)
+	get("/events", s.manyEvents)
+	get("/ws/auctions/:id", s.auctionWebSocket)
+	get(pathLive, s.pageLive)
 
 	get(components.PathHome, onlyPage(s.auctionList))
 	get(components.PathNewAuction, onlyPage(s.auctionNew))

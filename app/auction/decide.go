@@ -31,11 +31,11 @@ func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) 
 	case s.Status == Cancelled:
 		return s, Bid{}, ErrCancelled
 	case s.Status == Closed || !now.Before(s.EndAt):
-		return s, Bid{}, &ClosedError{EndAt: s.EndAt}
+		return s, Bid{}, &ClosedError{EndAt: s.EndAt, DecidedAt: now}
 	case now.Before(s.StartAt):
 		return s, Bid{}, &NotStartedError{StartAt: s.StartAt}
 	case amount.Less(s.MinimumBid()):
-		return s, Bid{}, &TooLowError{CurrentPrice: s.CurrentPrice, MinimumBid: s.MinimumBid(), EndAt: s.EndAt}
+		return s, Bid{}, &TooLowError{CurrentPrice: s.CurrentPrice, MinimumBid: s.MinimumBid(), EndAt: s.EndAt, DecidedAt: now}
 	}
 	if paddle == 0 {
 		s.BidderCount++

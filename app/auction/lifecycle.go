@@ -145,7 +145,7 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 	case s.Status == Cancelled:
 		return s, ErrCancelled
 	case s.Status == Closed || !now.Before(s.EndAt):
-		return s, &ClosedError{EndAt: s.EndAt}
+		return s, &ClosedError{EndAt: s.EndAt, DecidedAt: now}
 	case !by.Admin && s.BidCount > 0:
 		return s, ErrHasBids
 	}
@@ -156,7 +156,7 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 
 // MayMove tells whether an auction may be moved to another lane: by its seller or an admin, until it is over. Nothing else about it changes.
 // It returns a *FieldError for a lane that is none, ErrForbidden, ErrCancelled, or *ClosedError.
-func (s State) MayMove(by Actor, to Lane) error {
+func (s State) MayMove(by Actor, to Lane, now time.Time) error {
 	switch {
 	case !to.known():
 		return &FieldError{Field: "lane", Reason: "The lane is standard or hot."}
@@ -165,7 +165,7 @@ func (s State) MayMove(by Actor, to Lane) error {
 	case s.Status == Cancelled:
 		return ErrCancelled
 	case s.Status == Closed:
-		return &ClosedError{EndAt: s.EndAt}
+		return &ClosedError{EndAt: s.EndAt, DecidedAt: now}
 	}
 	return nil
 }

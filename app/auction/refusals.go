@@ -27,14 +27,15 @@ type TooLowError struct {
 	CurrentPrice money.Amount
 	MinimumBid   money.Amount
 	EndAt        time.Time
+	DecidedAt    time.Time // by the clock that decided
 }
 
 func (e *TooLowError) Error() string {
 	return fmt.Sprintf("auction: bid below the minimum of %s", e.MinimumBid)
 }
 
-// ClosedError refuses what comes at or after the end.
-type ClosedError struct{ EndAt time.Time }
+// ClosedError refuses what comes at or after the end, and tells by which clock: whoever thought there were ten seconds left can see it.
+type ClosedError struct{ EndAt, DecidedAt time.Time }
 
 func (e *ClosedError) Error() string { return "auction: closed" }
 

@@ -52,6 +52,7 @@ type options struct {
 	auctions         int
 	watchers         int
 	connections      int
+	bidding          int
 	file, plot, prof string
 }
 
@@ -88,7 +89,7 @@ func Run(ctx context.Context, setup Setup, args []string, out io.Writer) (err er
 	if err := set.Parse(args); err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	if set.NArg() > 0 || o.low < 0 || o.low > 100 {
+	if set.NArg() > 0 || o.low < 0 || o.low > 100 || o.bidding < 1 || o.nodeCount < 1 {
 		return errors.New("bench: a flag is wrong; martelo bench help lists them")
 	}
 	b := &bench{options: *o, setup: setup, out: out}
@@ -124,6 +125,7 @@ func flagSet(complain io.Writer) (*flag.FlagSet, *options) {
 	set.IntVar(&o.auctions, "auctions", 0, "cold, close, browse: how many auctions there are")
 	set.IntVar(&o.watchers, "viewers", 0, "viewers: how many there are")
 	set.IntVar(&o.connections, "connections", 0, "how many connections requests are sent on")
+	set.IntVar(&o.bidding, "bidding", biddingOr, "desk, cold: how many bid at once without HTTP")
 	set.StringVar(&o.file, "out", "", "write the figures to a JSON file")
 	set.StringVar(&o.plot, "svg", "", "write a plot of times over rates to an SVG file")
 	set.StringVar(&o.prof, "cpuprofile", "", "keep a processor profile of the first node in a file")

@@ -21,16 +21,14 @@ func (b *bench) browse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	placers, err := b.placers(ctx)
+	desk, err := b.ownDesk(ctx)
 	if err != nil {
 		return err
 	}
-	for _, p := range placers {
-		defer p.stop()
-	}
+	defer desk.stop()
 	for i := range browseBids {
 		bid := auction.Request{AuctionID: ids[0], BidderID: b.town.bidders[i%3], Amount: cents(int64(100 * (i + 1))), Key: newKeys().of(i)}
-		if _, _, err := placers[0].place(ctx, bid); err != nil {
+		if _, _, err := desk.place(ctx, bid); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ const (
 	// closeWithin bounds waiting for the last of them.
 	closeWithin = 10 * time.Minute
 	// dueAfter and duePerSecond say when the auctions end: after all of them are there.
-	dueAfter, duePerSecond = 6 * time.Second, 5000
+	dueAfter, duePerSecond = time.Second, 5000
 )
 
 // closing has many auctions end in the same second and waits until each is closed and its event is told. Time runs from the end they have, or

@@ -13,7 +13,7 @@ import (
 // the nodes.
 func (b *bench) cold(ctx context.Context) error {
 	rates := b.ratesOr([]int{500, 1000}, []int{500, 1000, 1500, 2000})
-	if err := b.town.settle(ctx, max(biddersMin, rates[len(rates)-1]/bidsOfBidder)); err != nil {
+	if err := b.town.settle(ctx, max(biddersMin, b.bidding, rates[len(rates)-1]/bidsOfBidder)); err != nil {
 		return err
 	}
 	count := otherwise(b.auctions, 20_000, 100_000, b)

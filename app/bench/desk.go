@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// deskBidders bid at once, each its next bid as soon as the last is answered.
-	deskBidders = 64
+	// biddingOr is how many bid at once unless told otherwise, each its next bid as soon as the last is answered.
+	biddingOr = 64
 	// deskConnections is what a node's desk has by default, half of DATABASE_CONNECTIONS. The other designs get one for each bidder.
 	deskConnections = 12
 )
@@ -33,34 +33,38 @@ type placer struct {
 	stop  func()
 }
 
-// placers are the house's desk and the designs it is compared with.
-func (b *bench) placers(ctx context.Context) ([]placer, error) {
-	own, err := db.Open(b.town.databaseURL, deskConnections)
+// ownDesk is a desk as a node has it.
+func (b *bench) ownDesk(ctx context.Context) (placer, error) {
+	pool, err := b.connected(ctx, deskConnections)
 	if err != nil {
-		return nil, err
+		return placer{}, err
 	}
-	others, err := db.Open(b.town.databaseURL, deskBidders)
-	if err != nil {
-		own.Close()
-		return nil, err
-	}
-	for pool, connections := range map[*pgxpool.Pool]int{own: deskConnections, others: deskBidders} {
-		if err := connectAll(ctx, pool, connections); err != nil {
-			own.Close()
-			others.Close()
-			return nil, err
-		}
-	}
-	desk := bidding.New(own, func(live.Update) {}, slog.New(slog.DiscardHandler), nil)
-	return []placer{
-		{"the desk", desk.Place, func() { _ = desk.Stop(context.Background()); own.Close() }},
-		{"published transaction", (&published{pool: others}).transaction, func() {}},
-		{"one conditional statement", (&published{pool: others}).statement, others.Close},
-	}, nil
+	desk := bidding.New(pool, func(live.Update) {}, slog.New(slog.DiscardHandler), nil)
+	return placer{"the desk", desk.Place, func() { _ = desk.Stop(context.Background()); pool.Close() }}, nil
 }
 
-// connectAll has a pool open its connections one after the other: sixty processes that PostgreSQL starts at once are no part of a measurement.
-func connectAll(ctx context.Context, pool *pgxpool.Pool, connections int) error {
+// placers are the house's desk and the designs it is compared with.
+func (b *bench) placers(ctx context.Context) ([]placer, error) {
+	desk, err := b.ownDesk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := b.connected(ctx, b.bidding)
+	if err != nil {
+		desk.stop()
+		return nil, err
+	}
+	others := &published{pool: pool}
+	return []placer{desk, {"published transaction", others.transaction, func() {}}, {"one conditional statement", others.statement, pool.Close}}, nil
+}
+
+// connected opens a pool and its connections, one after the other: sixty processes that PostgreSQL starts at once are no part of a
+// measurement.
+func (b *bench) connected(ctx context.Context, connections int) (*pgxpool.Pool, error) {
+	pool, err := db.Open(b.town.databaseURL, connections)
+	if err != nil {
+		return nil, err
+	}
 	held := make([]*pgxpool.Conn, 0, connections)
 	defer func() {
 		for _, conn := range held {
@@ -70,17 +74,18 @@ func connectAll(ctx context.Context, pool *pgxpool.Pool, connections int) error 
 	for range connections {
 		conn, err := pool.Acquire(ctx)
 		if err != nil {
-			return fmt.Errorf("bench: %w", err)
+			defer pool.Close() // after the release
+			return nil, fmt.Errorf("bench: %w", err)
 		}
 		held = append(held, conn)
 	}
-	return nil
+	return pool, nil
 }
 
 // desk compares the designs on one hot auction each, one after the other, in a loop that is closed: what is compared is how many bids
 // a second each accepts.
 func (b *bench) desk(ctx context.Context) error {
-	if err := b.town.settle(ctx, deskBidders); err != nil {
+	if err := b.town.settle(ctx, b.bidding); err != nil {
 		return err
 	}
 	placers, err := b.placers(ctx)
@@ -116,12 +121,12 @@ func (b *bench) closedLoop(ctx context.Context, p placer, auctions []int64, warm
 	var (
 		next, accepted, answered atomic.Int64
 		all                      sync.WaitGroup
-		times                    = make([]*hdrhistogram.Histogram, deskBidders)
-		failures                 = make([]error, deskBidders)
+		times                    = make([]*hdrhistogram.Histogram, b.bidding)
+		failures                 = make([]error, b.bidding)
 		keys                     = newKeys()
 	)
 	before, begin := b.figures(ctx), time.Now()
-	for w := range deskBidders {
+	for w := range b.bidding {
 		times[w] = newTimes()
 		all.Go(func() {
 			for ctx.Err() == nil && time.Since(begin) < warm+span {

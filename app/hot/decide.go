@@ -30,6 +30,7 @@ type reply struct {
 	state   auction.State
 	answers []string
 	recent  []auction.Bid
+	now     time.Time // Redis's clock, by which it was decided
 }
 
 // Decide decides requests for one auction in Redis, together, as the standard desk does in PostgreSQL. The update is nil when nothing was
@@ -58,7 +59,7 @@ func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request)
 		}
 		switch r.word {
 		case "OK":
-			answers, accepted, err := t.answers(requests, r.answers)
+			answers, accepted, err := t.answers(requests, r)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -116,7 +117,7 @@ func readReply(values []any, t *terms, asked int) (reply, error) {
 	if r.word != "OK" {
 		return r, nil
 	}
-	if len(values) != 4 {
+	if len(values) != 5 {
 		return garbled()
 	}
 	state, isState := values[1].([]any)
@@ -128,17 +129,18 @@ func readReply(values []any, t *terms, asked int) (reply, error) {
 	for _, answer := range answers {
 		r.answers = append(r.answers, fmt.Sprint(answer))
 	}
-	var stateErr, recentErr error
+	var stateErr, recentErr, nowErr error
 	r.state, stateErr = readState(state, t)
 	r.recent, recentErr = readBids(recent, t)
-	return r, errors.Join(stateErr, recentErr)
+	r.now, nowErr = readMoment(fmt.Sprint(values[4]))
+	return r, errors.Join(stateErr, recentErr, nowErr)
 }
 
 // answers reads the script's words as the rulebook's answers.
-func (t *terms) answers(requests []auction.Request, words []string) (answers []auction.Answer, accepted bool, err error) {
-	answers = make([]auction.Answer, len(words))
-	for i, text := range words {
-		if answers[i], err = t.answer(requests[i], text); err != nil {
+func (t *terms) answers(requests []auction.Request, r reply) (answers []auction.Answer, accepted bool, err error) {
+	answers = make([]auction.Answer, len(r.answers))
+	for i, text := range r.answers {
+		if answers[i], err = t.answer(requests[i], text, r.now); err != nil {
 			return nil, false, err
 		}
 		accepted = accepted || answers[i].Refusal == nil && !answers[i].Replayed
@@ -146,7 +148,7 @@ func (t *terms) answers(requests []auction.Request, words []string) (answers []a
 	return answers, accepted, nil
 }
 
-func (t *terms) answer(r auction.Request, text string) (auction.Answer, error) {
+func (t *terms) answer(r auction.Request, text string, now time.Time) (auction.Answer, error) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
 	case "NEW", "AGAIN":
@@ -164,13 +166,13 @@ func (t *terms) answer(r auction.Request, text string) (auction.Answer, error) {
 		return auction.Answer{Refusal: &auction.FieldError{Field: "amount", Reason: auction.AmountReason(err, t.Currency)}}, nil
 	case "CLOSED":
 		end, err := readMoment(rest)
-		return auction.Answer{Refusal: &auction.ClosedError{EndAt: end}}, err
+		return auction.Answer{Refusal: &auction.ClosedError{EndAt: end, DecidedAt: now}}, err
 	case "LOW":
 		priceText, endText, _ := strings.Cut(rest, ":")
 		minor, priceErr := strconv.ParseInt(priceText, 10, 64)
 		end, endErr := readMoment(endText)
 		price := money.FromMinor(minor, t.Currency)
-		low := &auction.TooLowError{CurrentPrice: price, MinimumBid: price.Add(t.MinIncrement), EndAt: end}
+		low := &auction.TooLowError{CurrentPrice: price, MinimumBid: price.Add(t.MinIncrement), EndAt: end, DecidedAt: now}
 		return auction.Answer{Refusal: low}, errors.Join(priceErr, endErr)
 	}
 	return auction.Answer{}, fmt.Errorf("%w: answer %q", errGarbled, text)

@@ -4,7 +4,7 @@
 -- KEYS: state, keys, paddles, log, recent (names.go). ARGV: the epoch, how many recent bids are kept, then for each bid its request id,
 -- bidder, amount ("" if the currency cannot express it), the next minimum if it is accepted, and the id it would have.
 -- Amounts are texts of seventeen digits, so that comparing them is exact for every amount; times are microseconds, exact as doubles.
--- Returns {word} if nothing can be decided here, or {"OK", state, answers, recent}.
+-- Returns {word} if nothing can be decided here, or {"OK", state, answers, recent, now}.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'status', 'seller', 'start', 'end', 'window', 'extend', 'price', 'minimum', 'leader',
   'paddle', 'seq', 'bidders', 'version', 'fresh')
 local epoch, status, seller, price, minimum, leader, paddle = state[1], state[2], state[3], state[8], state[9], state[10], state[11]
@@ -75,4 +75,4 @@ if state[15] then
     redis.call('PERSIST', KEYS[i])
   end
 end
-return {'OK', {whole(ends), price, leader, paddle, whole(seq), whole(bidders), whole(version)}, answers, recent}
+return {'OK', {whole(ends), price, leader, paddle, whole(seq), whole(bidders), whole(version)}, answers, recent, whole(now)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,24 +18,108 @@ const (
 	bidSpan          = time.Second
 )
 
+// questionsMax is how many bids ask in one go; Redis answers that many in a few milliseconds.
+const questionsMax = 256
+
 //go:embed bids.lua
 var bidsText string
 
 var bidsScript = redis.NewScript(bidsText)
 
+// question is a bid that waits to hear whether it is one too many.
+type question struct {
+	key, bid string
+	answer   chan time.Duration
+}
+
+// questions are those that wait. While some are on their way to Redis the next collect, so that a lone one waits for nobody and a thousand
+// share one round trip, in the order they came.
+type questions struct {
+	mu      sync.Mutex
+	waiting []*question
+	asking  bool // somebody is
+}
+
 // Bid counts a request to bid and returns 0, or, when it is one too many, how long to wait before it is sent again; then it is not
 // counted. Copies of one bid (the same key in the same auction) count once among the different bids.
 func (l *Limits) Bid(ctx context.Context, bidderID, auctionID int64, key uuid.UUID) time.Duration {
-	tag := "bidder:{" + strconv.FormatInt(bidderID, 10) + "}:"
-	bid := strconv.FormatInt(auctionID, 10) + ":" + key.String()
-	var wait int64
-	answered := l.ask(ctx, func(ctx context.Context) (err error) {
-		wait, err = bidsScript.Run(ctx, l.client, []string{tag + "bids", tag + "requests"},
-			bid, differentBidsMax, bidRequestsMax, bidSpan.Microseconds()).Int64()
+	q := &question{
+		key: "bidder:{" + strconv.FormatInt(bidderID, 10) + "}:recent", bid: strconv.FormatInt(auctionID, 10) + ":" + key.String(),
+		answer: make(chan time.Duration, 1),
+	}
+	if l.breaker.open() {
+		// Whoever tries whether Redis is back tries alone: nobody is to wait behind it.
+		l.askAbout(ctx, []*question{q})
+	} else if l.questions.add(q) {
+		go l.askAll()
+	}
+	return <-q.answer
+}
+
+// add tells whether nobody is asking, so that the caller has to.
+func (s *questions) add(q *question) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, q)
+	first := !s.asking
+	s.asking = true
+	return first
+}
+
+// take returns the next to ask about, or nil when nobody waits and nobody asks any more.
+func (s *questions) take() []*question {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(questionsMax, len(s.waiting))
+	if n == 0 {
+		s.asking, s.waiting = false, nil
+		return nil
+	}
+	some := s.waiting[:n:n]
+	s.waiting = s.waiting[n:]
+	return some
+}
+
+func (l *Limits) askAll() {
+	for some := l.questions.take(); some != nil; some = l.questions.take() {
+		l.askAbout(context.Background(), some)
+	}
+}
+
+// askAbout asks Redis in one round trip and answers everybody. Without an answer from Redis everybody passes.
+func (l *Limits) askAbout(ctx context.Context, some []*question) {
+	waits := make([]int64, len(some))
+	answered := l.ask(ctx, func(ctx context.Context) error {
+		err := l.countBids(ctx, some, waits)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // then it ran for nobody
+			if err = bidsScript.Load(ctx, l.client).Err(); err == nil {
+				err = l.countBids(ctx, some, waits)
+			}
+		}
 		return err
 	})
-	if !answered {
-		return 0
+	for i, q := range some {
+		if !answered {
+			waits[i] = 0
+		}
+		q.answer <- time.Duration(waits[i]) * time.Microsecond
 	}
-	return time.Duration(wait) * time.Microsecond
+}
+
+func (l *Limits) countBids(ctx context.Context, some []*question, waits []int64) error {
+	pipeline := l.client.Pipeline()
+	commands := make([]*redis.Cmd, len(some))
+	for i, q := range some {
+		commands[i] = bidsScript.EvalSha(ctx, pipeline, []string{q.key}, q.bid, differentBidsMax, bidRequestsMax, bidSpan.Microseconds())
+	}
+	if _, err := pipeline.Exec(ctx); err != nil {
+		return err
+	}
+	for i, command := range commands {
+		var err error
+		if waits[i], err = command.Int64(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,29 +1,47 @@
--- One request to bid by one bidder. Both keys carry the bidder's hash tag.
---   KEYS[1]  sorted set: the different bids of the last second, by when each was first asked for
---   KEYS[2]  list: when the requests of the last second came
+-- One request to bid by one bidder.
+--   KEYS[1]  what the bidder asked for in the last second: the different bids, each after when it was first asked for, a bar, and when
+--            the requests came; one string, because three commands cost a third of what ten do
 --   ARGV     the bid (auction and idempotency key), most different bids, most requests, the second in microseconds
 -- Returns 0 and records the request, or the microseconds until it may be sent again, and records nothing.
 -- Times are whole microseconds below 2^53, so Lua's numbers hold them exactly.
+
+-- A second's memory is worth no disk and no replica: a Redis that syncs every write would have each bid wait for that.
+redis.set_repl(redis.REPL_NONE)
+
 local bid, bids_max, requests_max, span = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+local bids_text, requests_text = string.match(redis.call('GET', KEYS[1]) or '|', '^(.*)|(.*)$')
 
-local oldest = redis.call('LINDEX', KEYS[2], -requests_max)
-if oldest and now - tonumber(oldest) < span then
-    return tonumber(oldest) + span - now
-end
-
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - span)
-if not redis.call('ZSCORE', KEYS[1], bid) then
-    if redis.call('ZCARD', KEYS[1]) >= bids_max then
-        local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-        return tonumber(first[2]) + span - now
+local requests, oldest = {}, nil
+for text in string.gmatch(requests_text, '%d+') do
+    local at = tonumber(text)
+    if now - at < span then
+        oldest = oldest or at
+        requests[#requests + 1] = text
     end
-    redis.call('ZADD', KEYS[1], now, bid)
-    redis.call('PEXPIRE', KEYS[1], span / 1000)
+end
+if #requests >= requests_max then
+    return oldest + span - now
 end
 
-redis.call('RPUSH', KEYS[2], now)
-redis.call('LTRIM', KEYS[2], -requests_max, -1)
-redis.call('PEXPIRE', KEYS[2], span / 1000)
+local bids, first, known = {}, nil, false
+for text, name in string.gmatch(bids_text, '(%d+) (%S+)') do
+    local at = tonumber(text)
+    if now - at < span then
+        first = first or at
+        known = known or name == bid
+        bids[#bids + 1] = text .. ' ' .. name
+    end
+end
+local text = string.format('%.0f', now)
+if not known then
+    if #bids >= bids_max then
+        return first + span - now
+    end
+    bids[#bids + 1] = text .. ' ' .. bid
+end
+
+requests[#requests + 1] = text
+redis.call('SET', KEYS[1], table.concat(bids, ' ') .. '|' .. table.concat(requests, ' '), 'PX', span / 1000)
 return 0

@@ -21,6 +21,13 @@ type breaker struct {
 	until time.Time
 }
 
+// open tells whether Redis has failed too often to be asked for everybody.
+func (b *breaker) open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failures >= failuresMax
+}
+
 func (b *breaker) allows() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

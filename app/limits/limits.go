@@ -30,6 +30,8 @@ type Limits struct {
 	breaker  breaker
 	attempts *redis_rate.Limiter
 	log      *slog.Logger
+
+	questions questions
 }
 
 // Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does

@@ -1,10 +1,12 @@
 package live_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,9 +17,10 @@ import (
 
 // guest is a viewer of auction 1 on a hub that is moved by hand. Each write waits until the test takes it.
 type guest struct {
-	t      testing.TB
-	hub    *live.Hub
-	writes chan []note
+	t       testing.TB
+	hub     *live.Hub
+	writing chan struct{} // a write has begun
+	writes  chan []note
 }
 
 func visit(t testing.TB, hub *live.Hub) *guest {
@@ -26,7 +29,7 @@ func visit(t testing.TB, hub *live.Hub) *guest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guest{t: t, hub: hub, writes: make(chan []note)}
+	g := &guest{t: t, hub: hub, writing: make(chan struct{}, 100), writes: make(chan []note)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -42,6 +45,7 @@ func visit(t testing.TB, hub *live.Hub) *guest {
 					notes = append(notes, n)
 				}
 			}
+			g.writing <- struct{}{}
 			select {
 			case g.writes <- notes:
 				return nil
@@ -89,7 +93,8 @@ func TestNewsDuringAWriteIsNotLost(t *testing.T) {
 	hub.Pace(0)
 	hub.Watch(live.Update{State: state(0)})
 	g := visit(t, hub)
-	for n := range int64(5) { // the first write has not been taken yet
+	<-g.writing
+	for n := range int64(5) {
 		hub.Take(live.Update{State: state(n + 1)})
 		hub.Step()
 	}
@@ -104,14 +109,23 @@ func TestNewcomersHaveTheirPace(t *testing.T) {
 	hub := unconnected(t)
 	hub.Pace(time.Hour)
 	hub.Watch(live.Update{State: state(0)})
-	g := visit(t, hub)
-	g.gets(1)
-	hub.Take(live.Update{State: state(1)})
-	hub.Step()
-	g.getsNothing()
-	hub.Take(live.Update{State: state(2)})
-	hub.Step()
-	g.gets(3)
+	v, err := hub.Admit(live.Viewing{Auctions: []int64{1}, As: allNotes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, client := pair(t)
+	v.TakeOver(server, nil) // from here on what a tick sends is written before it returns
+	defer hub.Cut()
+	for n := range int64(2) {
+		hub.Take(live.Update{State: state(n + 1)})
+		hub.Step()
+	}
+	reader := bufio.NewReader(client)
+	for _, want := range []string{`"Version":1`, `"Clock":true`, `"Version":3`} {
+		if line, err := reader.ReadString('\n'); err != nil || !strings.Contains(line, want) {
+			t.Errorf("it was sent %q, %v, not %s", line, err, want)
+		}
+	}
 }
 
 // Whatever is learned about an auction after its end, its last state is sent once.

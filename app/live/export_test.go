@@ -90,3 +90,6 @@ func (h *Hub) Limit(viewers, perAddress int) {
 
 // LogTo has the hub's log written somewhere else.
 func (h *Hub) LogTo(w io.Writer) { h.log = slog.New(slog.NewTextHandler(w, nil)) }
+
+// Cut ends all viewers.
+func (h *Hub) Cut() { h.cutAll() }

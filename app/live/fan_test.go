@@ -134,7 +134,7 @@ func TestStalledViewersDelayNobody(t *testing.T) {
 	alone := delays()
 	const stalled = 20
 	for range stalled {
-		node.admitBig(node.stallConn(), id)
+		node.stall(id)
 	}
 	eventually(t, patience, func() error {
 		if n := node.Viewers(); n != stalled+1 {
@@ -162,36 +162,36 @@ func TestStalledViewersDelayNobody(t *testing.T) {
 	}
 }
 
-// stallConn is the server's end of a connection whose other end never reads.
-func (n *node) stallConn() net.Conn {
-	n.t.Helper()
+// pair is a TCP connection's two ends.
+func pair(t testing.TB) (server, client net.Conn) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		n.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer listener.Close()
-	client, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		n.t.Fatal(err)
+	if client, err = net.Dial("tcp", listener.Addr().String()); err != nil {
+		t.Fatal(err)
 	}
-	n.t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { client.Close() })
+	if server, err = listener.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return server, client
+}
+
+// stall lets a viewer in that never reads, with as little room for what it is sent as the system allows.
+func (n *node) stall(id int64) {
+	n.t.Helper()
+	server, client := pair(n.t)
 	if err := client.(*net.TCPConn).SetReadBuffer(1); err != nil {
 		n.t.Fatal(err)
 	}
-	server, err := listener.Accept()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return server
-}
-
-func (n *node) admitBig(conn net.Conn, id int64) {
-	n.t.Helper()
 	v, err := n.Admit(live.Viewing{Auctions: []int64{id}, As: big})
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	v.TakeOver(conn, nil)
+	v.TakeOver(server, nil)
 }
 
 // Thousands of joins, leaves and changes at once: whoever is in at the end has the newest state of everything.

@@ -74,7 +74,11 @@ func (d *Desk) Move(ctx context.Context, id int64, by auction.Actor, to auction.
 		if err != nil {
 			return err
 		}
-		if err := row.State().MayMove(by, to); err != nil || row.Lane == string(to) {
+		now, err := q.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		if err := row.State().MayMove(by, to, now); err != nil || row.Lane == string(to) {
 			return err
 		}
 		if to == auction.Hot {

@@ -8,6 +8,7 @@ package fragments
 import (
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -77,6 +78,24 @@ func (v LotView) priceLabel() string {
 	default:
 		return "Start price"
 	}
+}
+
+// The most characters of an amount that fit the large figure's column in its usual size, and in the smaller one beside the
+// time left. Longer ones take the whole width.
+const (
+	priceLargeMax = 9
+	priceLongMax  = 13
+)
+
+// priceClass chooses the size of the large figure by its length.
+func (v LotView) priceClass() string {
+	switch length := utf8.RuneCountInString(v.format(v.CurrentPrice)); {
+	case length <= priceLargeMax:
+		return "price price--large"
+	case length <= priceLongMax:
+		return "price price--large price--long"
+	}
+	return "price price--large price--longest"
 }
 
 // outcome is the sentence under the price where nobody leads; "" where somebody does.

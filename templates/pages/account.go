@@ -43,11 +43,11 @@ type AccountView struct {
 	Problems  components.Problems
 }
 
-// TokenRow is one API token. LastUsedAt is zero when it was never used.
+// TokenRow is one API token.
 type TokenRow struct {
-	ID                    int64
-	Name                  string
-	CreatedAt, LastUsedAt time.Time
+	ID        int64
+	Name      string
+	CreatedAt time.Time
 }
 
 func (v AccountView) roleWords() string {

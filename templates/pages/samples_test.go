@@ -238,7 +238,7 @@ func sampleReviewScheduled() pages.ReviewView {
 func sampleAccount() pages.AccountView {
 	v := pages.AccountView{PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")), Email: "ana@example.org"}
 	v.Tokens = []pages.TokenRow{
-		{ID: 1, Name: "Price watcher", CreatedAt: sampleNow.Add(-200 * time.Hour), LastUsedAt: sampleNow.Add(-2 * time.Hour)},
+		{ID: 1, Name: "Price watcher", CreatedAt: sampleNow.Add(-200 * time.Hour)},
 		{ID: 2, Name: hostileTitle, CreatedAt: sampleNow.Add(-20 * time.Hour)},
 	}
 	return v

@@ -1,0 +1,29 @@
+// Runs in every page that the tests open, before the page's own script.
+(() => {
+  'use strict';
+  const seen = window.seen = { prices: {}, standings: {}, said: [], countdowns: new Set(), clicked: 0 };
+
+  document.addEventListener('securitypolicyviolation', event => {
+    console.error(`content policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
+  });
+  document.addEventListener('click', () => { seen.clicked = Date.now(); }, true);
+
+  function look() {
+    const now = Date.now();
+    const panel = document.querySelector('.panel');
+    if (panel) {
+      seen.prices[panel.dataset.price] ??= now;
+      seen.countdowns.add(panel.querySelector('[data-countdown]')?.textContent);
+    }
+    for (const line of document.querySelectorAll('.standing')) {
+      if (line.textContent) seen.standings[`${line.textContent} ${panel?.dataset.price}`] ??= now;
+    }
+    const words = document.getElementById('announcer')?.textContent;
+    if (words && words !== seen.said.at(-1)) seen.said.push(words);
+  }
+
+  document.addEventListener('DOMContentLoaded', () => {
+    look();
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+})();
