@@ -404,7 +404,8 @@ func (b *tab) awaits(holds func() bool, otherwise func() string) {
 	b.Helper()
 	for deadline := time.Now().Add(seenWithin); !holds(); time.Sleep(lookEvery) {
 		if time.Now().After(deadline) {
-			b.Fatalf("not within %s: %s", seenWithin, otherwise())
+			page, _ := try[string](b, `document.body?.innerText`)
+			b.Fatalf("not within %s: %s\n%s", seenWithin, otherwise(), page)
 		}
 	}
 }

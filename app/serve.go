@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +39,10 @@ const (
 	leaveWithin = 9 * time.Second
 	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
 	drainFor = 3 * time.Second
+	// collectAt is how much a node's memory may grow, in a hundred of what is in use, before garbage is looked for, and collectFrom where it
+	// is looked for more often instead. A node uses some ten megabytes and makes many times that a second under load, so at Go's own
+	// hundred it would look all the time. GOGC and GOMEMLIMIT in the environment go before both.
+	collectAt, collectFrom = 400, 1 << 30
 )
 
 // house is one node with everything in it, built once and in order of what stands on what.
@@ -59,6 +65,15 @@ type house struct {
 	server   *web.Server
 }
 
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(collectFrom)
+	}
+}
+
 // serve runs a node until ctx ends.
 func serve(ctx context.Context) error {
 	s, err := readSettings("DATABASE_URL", "REDIS_URL")
@@ -70,6 +85,7 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	defer h.close()
+	tuneCollector()
 	if err := h.offerProfiles(ctx); err != nil {
 		return err
 	}

@@ -95,6 +95,10 @@ var plainProblems = []struct {
 
 // describe is the one table from an error to what a client is told of it.
 func describe(err error) problem {
+	// The one refusal that comes by the thousand is not looked for among all the others first.
+	if tooLow, ok := err.(*auction.TooLowError); ok {
+		return tooLowProblem(tooLow)
+	}
 	for _, p := range plainProblems {
 		if errors.Is(err, p.err) {
 			return newProblem(p.status, p.code, p.title, p.detail)
@@ -129,10 +133,7 @@ func describeFigures(err error) (problem, bool) {
 	case errors.As(err, &malformed):
 		return newProblem(http.StatusBadRequest, "malformed_request", "Malformed request", string(malformed)), true
 	case errors.As(err, &tooLow):
-		p := newProblem(http.StatusConflict, "bid_too_low", "Bid too low", "The least bid is "+tooLow.MinimumBid.String()+".")
-		p.CurrentPrice, p.MinimumBid, p.EndTime = tooLow.CurrentPrice.String(), tooLow.MinimumBid.String(), formatTime(tooLow.EndAt)
-		p.ServerTime = formatTime(tooLow.DecidedAt)
-		return p, true
+		return tooLowProblem(tooLow), true
 	case errors.As(err, &closed):
 		p := newProblem(http.StatusConflict, "auction_closed", "Auction closed", "The auction ended at "+formatTime(closed.EndAt)+".")
 		p.EndTime, p.ServerTime = formatTime(closed.EndAt), formatTime(closed.DecidedAt)
@@ -155,6 +156,13 @@ func describeFigures(err error) (problem, bool) {
 		return p, true
 	}
 	return problem{}, false
+}
+
+func tooLowProblem(e *auction.TooLowError) problem {
+	p := newProblem(http.StatusConflict, "bid_too_low", "Bid too low", "The least bid is "+e.MinimumBid.String()+".")
+	p.CurrentPrice, p.MinimumBid, p.EndTime = e.CurrentPrice.String(), e.MinimumBid.String(), formatTime(e.EndAt)
+	p.ServerTime = formatTime(e.DecidedAt)
+	return p
 }
 
 func fieldsProblem(fields auction.FieldErrors) problem {
