@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -494,6 +495,32 @@ func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 	h.lane, h.redis = auction.Hot, client
 	h.reader = h.hotLane(func(live.Update) {})
 	return h
+}
+
+// A key that Redis has forgotten and accepts again is found out by the log.
+func TestAKeyAcceptedTwiceStopsTheAuction(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 1)
+	desk := h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	r := request(id, h.bidders[0], 101000)
+	h.place(desk, r)
+	h.settled(id)
+	key := h.stateKey(id)
+	if err := h.redis.Del(t.Context(), strings.TrimSuffix(key, "state")+"keys").Err(); err != nil {
+		t.Fatal(err)
+	}
+	r.Amount = decimal(105000)
+	h.place(desk, r)
+	h.eventually(10*time.Second, "it is stopped", func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" })
+	if err := h.sales().Move(t.Context(), id, admin, auction.Standard); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := desk.Place(t.Context(), r); !errors.Is(err, auction.ErrKeyReused) {
+		t.Errorf("the key was told %v", err)
+	}
+	if err := h.faults(id, nil); err != nil {
+		t.Error(err)
+	}
 }
 
 // A Redis that has lost what it had acknowledged is found out, also when nobody bids: it never gives a number to a second bid unnoticed for long.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -219,7 +220,7 @@ func (l *Lane) trim(ctx context.Context, n names, settled int64) {
 // write replays entries through the rulebook and writes them to the log, in the caller's transaction, which holds the row's lock. It
 // returns a *differError, and writes nothing, if the rulebook would have decided otherwise.
 func write(ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry) (auction.State, error) {
-	memory, err := remember(ctx, q, before, entries)
+	memory, err := paddlesOf(ctx, q, before, entries)
 	if err != nil {
 		return before, err
 	}
@@ -227,13 +228,21 @@ func write(ctx context.Context, q *db.Queries, before auction.State, epoch int64
 	if err != nil {
 		return before, err
 	}
-	return after, appendBids(ctx, q, before, after, epoch, entries)
+	err = appendBids(ctx, q, before, after, epoch, entries)
+	if db.IsUnique(err, "bids_request_key") {
+		// Which of the keys the log has is asked only when one of them is there, which never is.
+		err = &differError{before.ID, "bids up to " + bidText(entries[len(entries)-1].bid), "has one of their keys already"}
+	}
+	return after, err
 }
 
 // writeAgreed is write for the entries before the first that the rulebook would have decided otherwise. It returns how many those are.
 func writeAgreed(ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry) (auction.State, int, error) {
-	memory, err := remember(ctx, q, before, entries)
+	memory, err := paddlesOf(ctx, q, before, entries)
 	if err != nil {
+		return before, 0, err
+	}
+	if err := keysOf(ctx, q, before, entries, memory); err != nil {
 		return before, 0, err
 	}
 	after, agreed, _ := replay(before, memory, entries)
@@ -265,28 +274,32 @@ func appendBids(ctx context.Context, q *db.Queries, before, after auction.State,
 	return err
 }
 
-// remember reads what the log knows of the entries' keys and bidders.
-func remember(ctx context.Context, q *db.Queries, s auction.State, entries []entry) (auction.Memory, error) {
-	keys, bidders := make([]uuid.UUID, len(entries)), make([]int64, len(entries))
+// paddlesOf reads the paddle numbers that the entries' bidders have.
+func paddlesOf(ctx context.Context, q *db.Queries, s auction.State, entries []entry) (auction.Memory, error) {
+	memory := auction.Memory{ByKey: make(map[uuid.UUID]auction.Bid, len(entries)), Paddles: map[int64]int{}}
+	bidders := make([]int64, len(entries))
 	for i, e := range entries {
-		keys[i], bidders[i] = e.bid.Key, e.bid.BidderID
+		bidders[i] = e.bid.BidderID
 	}
-	memory := auction.Memory{ByKey: make(map[uuid.UUID]auction.Bid, len(entries)), Paddles: make(map[int64]int, len(entries))}
-	earlier, err := q.BidsByRequest(ctx, db.BidsByRequestParams{RequestIds: keys, AuctionID: s.ID})
-	if err != nil {
-		return memory, err
-	}
-	for _, row := range earlier {
-		memory.ByKey[row.Bid.RequestID] = row.Bid.Accepted(s.Currency)
-	}
-	paddles, err := q.BidPaddles(ctx, db.BidPaddlesParams{BidderIds: bidders, AuctionID: s.ID})
-	if err != nil {
-		return memory, err
-	}
+	slices.Sort(bidders)
+	paddles, err := q.BidPaddles(ctx, db.BidPaddlesParams{BidderIds: slices.Compact(bidders), AuctionID: s.ID})
 	for _, p := range paddles {
 		memory.Paddles[p.BidderID] = int(p.Paddle)
 	}
-	return memory, nil
+	return memory, err
+}
+
+// keysOf reads which of the entries' keys the log knows.
+func keysOf(ctx context.Context, q *db.Queries, s auction.State, entries []entry, memory auction.Memory) error {
+	keys := make([]uuid.UUID, len(entries))
+	for i, e := range entries {
+		keys[i] = e.bid.Key
+	}
+	earlier, err := q.BidsByRequest(ctx, db.BidsByRequestParams{RequestIds: keys, AuctionID: s.ID})
+	for _, row := range earlier {
+		memory.ByKey[row.Bid.RequestID] = row.Bid.Accepted(s.Currency)
+	}
+	return err
 }
 
 // replay decides each entry again, by the rulebook at the moment Redis decided it, and compares everything that both say. It returns the
