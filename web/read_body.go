@@ -68,27 +68,76 @@ func parseObject(text []byte) (object, error) {
 	if !json.Valid(text) {
 		return nil, malformedError("The body is not JSON.")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+	at := skipSpace(text, 0)
+	if text[at] != '{' {
 		return nil, malformedError("The body is not a JSON object.")
 	}
 	members := object{}
-	for decoder.More() {
-		name, err := decoder.Token()
+	for at = skipSpace(text, at+1); text[at] != '}'; at = skipSpace(text, at) {
+		if text[at] == ',' {
+			at = skipSpace(text, at+1)
+		}
+		end := skipValue(text, at)
+		key, err := memberName(text[at:end])
 		if err != nil {
-			return nil, malformedError("The body is not JSON.")
+			return nil, err
 		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, malformedError("The body is not JSON.")
-		}
-		key := name.(string) // names of a valid object are strings
 		if _, twice := members[key]; twice {
 			return nil, malformedError(fmt.Sprintf("The body has %.40q twice.", key))
 		}
-		members[key] = value
+		at = skipSpace(text, skipSpace(text, end)+1) // the colon
+		end = skipValue(text, at)
+		members[key] = text[at:end:end]
+		at = end
 	}
 	return members, nil
+}
+
+func memberName(quoted []byte) (name string, err error) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1]), nil
+	}
+	if json.Unmarshal(quoted, &name) != nil {
+		return "", malformedError("The body is not JSON.")
+	}
+	return name, nil
+}
+
+// skipSpace and skipValue walk over JSON that is known to be valid; the bounds are checked by Go all the same.
+func skipSpace(text []byte, at int) int {
+	for text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r' {
+		at++
+	}
+	return at
+}
+
+// skipValue returns where the value that begins at a place ends.
+func skipValue(text []byte, at int) int {
+	for depth := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			for at++; text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		case ',', ':', ' ', '\t', '\n', '\r':
+			continue
+		default: // a number or a word
+			for at+1 < len(text) && bytes.IndexByte([]byte(",:]} \t\n\r"), text[at+1]) < 0 {
+				at++
+			}
+		}
+		if depth == 0 {
+			return at + 1
+		}
+	}
+	return at
 }
 
 // has tells whether a member is there and not null.

@@ -231,7 +231,10 @@ func (s *subscription) next(h *Hub, hello bool) []byte {
 	}
 	maxAge := time.Duration(math.MaxInt64)
 	if hello {
-		maxAge = h.timing.tick // the first states tell the time of day
+		// Who comes in sees the newest there is, not what the last tick showed: a bid may have been answered since. And the first
+		// states tell the time of day.
+		_, shown = s.feed.topic.latest()
+		maxAge = h.timing.tick
 	}
 	f := s.feed.frame(h, shown, maxAge)
 	if f == nil {
