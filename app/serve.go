@@ -159,7 +159,7 @@ func (h *house) door() (*web.Server, error) {
 	return web.New(web.Deps{
 		Log: h.log, Metrics: h.metrics, People: h.people, Catalog: catalog.New(h.readers), Limits: h.limits,
 		Place: h.desk.Place, Open: sales.Open, Cancel: sales.Cancel, Hub: h.hub,
-		PingDatabase: h.bidders.Ping, PingRedis: h.limits.Ping,
+		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
 		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
 	}), nil
 }
