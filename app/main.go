@@ -14,6 +14,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // sellers name their zone, also on a machine without zone files
 
+	"martelo/app/auction"
 	"martelo/app/bench"
 )
 
