@@ -51,14 +51,14 @@ func newScratch(ctx context.Context, serverURL string) (*town, error) {
 	}
 	address.Path = "/" + name
 	create := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'"
-	if err := execute(ctx, serverURL, create); err != nil {
-		return nil, err
-	}
 	t := &town{databaseURL: address.String(), drop: func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
 		defer cancel()
-		return execute(ctx, serverURL, "DROP DATABASE "+name+" WITH (FORCE)")
+		return execute(ctx, serverURL, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 	}}
+	if err := execute(ctx, serverURL, create); err != nil {
+		return nil, errors.Join(err, t.close()) // an interrupted statement may have come to its end all the same
+	}
 	if _, err := db.Migrate(ctx, t.databaseURL); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
