@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -26,9 +27,9 @@ const (
 	// openWithin is how long the browser may take to start, or to open a tab.
 	openWithin = 30 * time.Second
 	// actWithin bounds one thing a person does, the page it leads to included.
-	actWithin = 15 * time.Second
+	actWithin = 30 * time.Second
 	// seenWithin is how long a page may take to show what it is to show. Where a promise is shorter, the test measures it.
-	seenWithin = 10 * time.Second
+	seenWithin = 20 * time.Second
 	// lookEvery is how often a page is looked at while something is awaited.
 	lookEvery = 20 * time.Millisecond
 )
@@ -319,11 +320,11 @@ func (b *tab) click(selector string) {
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// fill types into a field in the place of what is there.
+// fill writes into a field in the place of what is there, as a keyboard does, but all at once.
 func (b *tab) fill(selector, text string) {
 	b.Helper()
 	run[bool](b, fmt.Sprintf(`(() => { const field = document.querySelector(%s); field.focus(); field.select(); return true })()`, quote(selector)))
-	b.do(chromedp.KeyEvent(text))
+	b.do(send(input.InsertText, input.InsertTextParams{Text: text}))
 }
 
 // set puts a value into a field that has no text to type over, such as a date or a choice.

@@ -4,14 +4,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // sellers name their zone, also on a machine without zone files
 
+	"martelo/app/auction"
 	"martelo/app/bench"
 )
 
@@ -33,9 +36,22 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "martelo:", err)
+		fmt.Fprintln(os.Stderr, "martelo:", inWords(err))
 		os.Exit(1)
 	}
+}
+
+// inWords says what was wrong with an input without naming the room that refused it.
+func inWords(err error) string {
+	var fields auction.FieldErrors
+	if !errors.As(err, &fields) {
+		return err.Error()
+	}
+	var words []string
+	for _, f := range fields {
+		words = append(words, "--"+f.Field+": "+f.Reason)
+	}
+	return strings.Join(words, " ")
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -71,6 +72,9 @@ func tokenCreate(ctx context.Context, args []string, out io.Writer) error {
 	name := set.String("name", "", "")
 	if err := flags(set, args); err != nil {
 		return err
+	}
+	if *user == "" {
+		return errors.New("token create: --user names whose token it is, by e-mail or id")
 	}
 	return withPool(func(pool *pgxpool.Pool) error {
 		people := account.New(pool)

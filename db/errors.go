@@ -16,6 +16,8 @@ const (
 	queryCanceled        = "57014"
 	idleInTransactionEnd = "25P03"
 	readOnlyTransaction  = "25006"
+	undefinedTable       = "42P01"
+	undefinedColumn      = "42703"
 	classConnection      = "08"
 	classResources       = "53"
 	classOperator        = "57"
@@ -31,8 +33,8 @@ func IsUnique(err error, constraint string) bool {
 // IsNoRows tells whether a statement that wants one row found none.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
-// Unavailable wraps what means "not now" (no connection, a server that stops or starts, a lock or statement that took too long)
-// in auction.ErrUnavailable, and leaves what PostgreSQL answered about the statement itself as it is: that is a fault of ours.
+// Unavailable wraps what means "not now" (no connection, a server that stops or starts, a lock or statement that took too long,
+// a schema that has not been migrated yet) in auction.ErrUnavailable, and leaves what PostgreSQL answered about the statement itself as it is: that is a fault of ours.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, auction.ErrUnavailable) {
 		return err
@@ -42,7 +44,7 @@ func Unavailable(err error) error {
 		return errors.Join(auction.ErrUnavailable, err)
 	}
 	switch fault.Code {
-	case lockNotAvailable, idleInTransactionEnd, readOnlyTransaction, queryCanceled:
+	case lockNotAvailable, idleInTransactionEnd, readOnlyTransaction, queryCanceled, undefinedTable, undefinedColumn:
 		return errors.Join(auction.ErrUnavailable, err)
 	}
 	switch fault.Code[:2] {

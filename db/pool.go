@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"martelo/migrations"
 )
 
 const (
@@ -65,6 +67,19 @@ func open(databaseURL string, connectionsMax int, planCacheMode string) (*pgxpoo
 		return nil
 	}
 	return pgxpool.NewWithConfig(context.Background(), config)
+}
+
+// Ready tells whether PostgreSQL answers and has the schema that this program was built with, or a later one.
+func Ready(ctx context.Context, pool *pgxpool.Pool) error {
+	var applied bool
+	err := pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM goose_db_version WHERE version_id = $1 AND is_applied)", migrations.Latest()).Scan(&applied)
+	if err != nil {
+		return err
+	}
+	if !applied {
+		return fmt.Errorf("db: migration %d has not been applied; run martelo migrate", migrations.Latest())
+	}
+	return nil
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

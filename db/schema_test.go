@@ -140,6 +140,17 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	if err != nil || len(down) == 0 {
 		t.Fatalf("%d taken back, %v", len(down), err)
 	}
+	served, err := db.Open(url, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close()
+	if err := db.Ready(t.Context(), served); err == nil {
+		t.Error("a database without a schema is ready")
+	}
+	if _, err := db.New(served).AuctionVersions(t.Context(), nil); !errors.Is(db.Unavailable(err), auction.ErrUnavailable) {
+		t.Errorf("a statement on a missing table is %v", err)
+	}
 	const nodes = 4
 	applied, failed := make(chan int, nodes), make(chan error, nodes)
 	for range nodes {
@@ -155,6 +166,9 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 		if err := <-failed; err != nil {
 			t.Error(err)
 		}
+	}
+	if err := db.Ready(t.Context(), served); err != nil {
+		t.Error(err)
 	}
 	if total != len(down) {
 		t.Errorf("%d applied in all, %d taken back", total, len(down))

@@ -61,8 +61,14 @@ func readTypedBid(c echo.Context) (typedBid, error) {
 	if quick := form.Get(fragments.FieldQuick); quick != "" {
 		typed.amount = quick
 	}
+	// The pages' own forms carry the key as a field; a program that posts a form may send the header instead.
+	field := form.Get(fragments.FieldKey)
+	if field == "" {
+		typed.key, err = readKey(c.Request().Header)
+		return typed, err
+	}
 	var ok bool
-	if typed.key, ok = parseKey(form.Get(fragments.FieldKey)); !ok {
+	if typed.key, ok = parseKey(field); !ok {
 		return typed, errKeyInvalid
 	}
 	return typed, nil

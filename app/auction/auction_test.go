@@ -280,7 +280,16 @@ func TestOpenChecksADraft(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	for _, title := range []string{"a\x00b", "a\u202eb", "two\nlines", string([]byte{0xff}), strings.Repeat("é", 201)} {
+	edge := good()
+	edge.StartPrice, edge.MinIncrement = cents(99_999_999_999_998), cents(1)
+	if s, err := edge.Open(noon); err != nil || s.MinimumBid().String() != "999999999999.99" {
+		t.Errorf("the dearest auction there is: %v", err)
+	}
+	edge.MinIncrement = cents(2)
+	if _, err := edge.Open(noon); err == nil {
+		t.Error("an auction on which nobody can bid was taken")
+	}
+	for _, title := range []string{"\u200b", "a\x00b", "a\u202eb", "two\nlines", string([]byte{0xff}), strings.Repeat("é", 201)} {
 		d := good()
 		d.Title = title
 		if _, err := d.Open(noon); err == nil {

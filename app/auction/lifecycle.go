@@ -67,7 +67,7 @@ func (d Draft) wrong(startAt, now time.Time) FieldErrors {
 	var wrong FieldErrors
 	refuse := func(field, reason string) { wrong = append(wrong, &FieldError{Field: field, Reason: reason}) }
 	switch n := utf8.RuneCountInString(d.Title); {
-	case n == 0:
+	case n == 0 || !visible(d.Title):
 		refuse("title", "Give the lot a title.")
 	case n > TitleLengthMax:
 		refuse("title", "A title has at most 200 characters.")
@@ -84,6 +84,8 @@ func (d Draft) wrong(startAt, now time.Time) FieldErrors {
 	}
 	if !d.MinIncrement.IsPositive() {
 		refuse("minIncrement", "The increment is more than 0.")
+	} else if !d.StartPrice.Add(d.MinIncrement).Biddable() {
+		refuse("startPrice", "The start price and the increment together leave room for a first bid of at most 12 digits before the point.")
 	}
 	switch {
 	case !d.EndAt.After(now):
@@ -111,6 +113,11 @@ func (c SoftClose) valid() bool {
 		}
 	}
 	return true
+}
+
+// visible tells whether a reader would see anything: some characters are there and take no ink.
+func visible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
 // printable refuses what no reader can see or the database cannot hold: broken UTF-8 and control characters, among them the marks

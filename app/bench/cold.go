@@ -9,6 +9,9 @@ import (
 	"martelo/app/auction"
 )
 
+// coldApart is by how many cents the bids of one load lie above those of the one before it; no load bids as often on one auction.
+const coldApart = 1_000_000
+
 // cold spreads bids over many auctions, so that hardly two meet: first the desk beside the published transaction without HTTP, then through
 // the nodes.
 func (b *bench) cold(ctx context.Context) error {
@@ -28,12 +31,8 @@ func (b *bench) cold(ctx context.Context) error {
 	if err := b.start(ctx); err != nil {
 		return err
 	}
-	for _, rate := range rates {
-		fresh, _, err := b.town.openLots(ctx, count, lot{lane: string(auction.Standard), ends: lotEnds, apart: time.Second})
-		if err != nil {
-			return err
-		}
-		c := &crowd{town: b.town, auctions: fresh, keys: newKeys()}
+	for i, rate := range rates {
+		c := &crowd{town: b.town, auctions: ids, keys: newKeys(), above: int64(i+1) * coldApart}
 		row, err := b.measure(ctx, fmt.Sprintf("%d auctions through HTTP", count), c.offer(b.targets(), rate, warm, span, b.connections), false)
 		if err != nil {
 			return err

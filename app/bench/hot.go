@@ -65,7 +65,8 @@ func (b *bench) hot(ctx context.Context) error {
 type crowd struct {
 	town         *town
 	auctions     []int64
-	low          int // of a hundred
+	low          int   // of a hundred
+	above        int64 // cents: what the auctions have been bid up to before
 	keys         keys
 	bids         []sent
 	acknowledged int
@@ -95,9 +96,9 @@ const scatter = 7919
 func (c *crowd) amount(i int) int64 {
 	round := i / len(c.auctions) // of bids on each auction
 	if i*scatter%100 < c.low {
-		return int64(round/2) + 1
+		return c.above + int64(round/2) + 1
 	}
-	return int64(round) + 1
+	return c.above + int64(round) + 1
 }
 
 func (c *crowd) write(to []byte, i int) []byte {

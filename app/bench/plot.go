@@ -15,6 +15,7 @@ const (
 	plotInnerWidth, plotInnerHeight   = plotWidth - plotLeft - plotRight, plotHeight - plotTop - plotBottom
 	plotTimeLeast, plotTimeMost       = 0.1, 10000.0 // milliseconds, four decades and more
 	plotLineWidth, plotPoint, plotGap = 2, 3, 6
+	plotLetters                       = 14
 )
 
 // plotted are the lines that are drawn, one colour each that also differ in lightness.
@@ -75,6 +76,7 @@ func plotGroup(out *bytes.Buffer, title string, rows []Row) {
 	for _, row := range rows {
 		fmt.Fprintf(out, `<text x="%.1f" y="%d" text-anchor="middle">%d/s</text>`+"\n", across(row.Offered), plotHeight-plotBottom+plotGap*3, row.Offered)
 	}
+	label := float64(plotHeight) // each stands above the one before it, with room for its letters
 	for _, line := range plotted {
 		path, command := "", "M"
 		for _, row := range rows {
@@ -83,7 +85,8 @@ func plotGroup(out *bytes.Buffer, title string, rows []Row) {
 			fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%d" fill="%s"/>`+"\n", across(row.Offered), down(line.of(row)), plotPoint, line.colour)
 		}
 		last := rows[len(rows)-1]
+		label = min(down(line.of(last))+4, label-plotLetters)
 		fmt.Fprintf(out, `<path d="%s" fill="none" stroke="%s" stroke-width="%d"/><text x="%.1f" y="%.1f" fill="%s">%s %.1f ms</text>`+"\n",
-			path, line.colour, plotLineWidth, across(last.Offered)+plotGap*2, down(line.of(last))+4, line.colour, line.name, line.of(last))
+			path, line.colour, plotLineWidth, across(last.Offered)+plotGap*2, label, line.colour, line.name, line.of(last))
 	}
 }

@@ -51,14 +51,14 @@ func newScratch(ctx context.Context, serverURL string) (*town, error) {
 	}
 	address.Path = "/" + name
 	create := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'"
-	if err := execute(ctx, serverURL, create); err != nil {
-		return nil, err
-	}
 	t := &town{databaseURL: address.String(), drop: func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
 		defer cancel()
-		return execute(ctx, serverURL, "DROP DATABASE "+name+" WITH (FORCE)")
+		return execute(ctx, serverURL, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 	}}
+	if err := execute(ctx, serverURL, create); err != nil {
+		return nil, errors.Join(err, t.close()) // an interrupted statement may have come to its end all the same
+	}
 	if _, err := db.Migrate(ctx, t.databaseURL); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
@@ -143,7 +143,16 @@ type lot struct {
 // statementsWithin bounds filling a table; the pool's own bound is for what a house asks.
 const statementsWithin = 5 * time.Minute
 
-// openLots opens auctions in one statement and returns their ids and the first end. The planner is told of them.
+// tidy does at once what PostgreSQL would do in the background after so many rows, in the middle of what is measured.
+func (t *town) tidy(ctx context.Context) error {
+	if err := execute(ctx, t.databaseURL, `VACUUM (ANALYZE) auctions, lots, users`); err != nil {
+		return err
+	}
+	_ = execute(ctx, t.databaseURL, `CHECKPOINT`) // not everybody may
+	return nil
+}
+
+// openLots opens auctions in one statement, tidies up after itself, and returns their ids and the first end.
 func (t *town) openLots(ctx context.Context, count int, l lot) (ids []int64, ends time.Time, err error) {
 	err = pgx.BeginFunc(ctx, t.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", statementsWithin.Milliseconds())); err != nil {
@@ -172,7 +181,7 @@ func (t *town) openLots(ctx context.Context, count int, l lot) (ids []int64, end
 		return nil, ends, fmt.Errorf("bench: auctions: %w", err)
 	}
 	if count > 1 {
-		_, err = t.pool.Exec(ctx, `ANALYZE auctions, lots, users`)
+		err = t.tidy(ctx)
 	}
 	return ids, ends, err
 }

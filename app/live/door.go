@@ -84,6 +84,7 @@ type door struct {
 	mu        sync.Mutex
 	closed    bool // nobody is let in any more
 	viewers   int
+	arrived   int // ever
 	last      uint8
 	slots     [beatSlots]map[*Viewer]struct{}
 	addresses map[string]int
@@ -104,6 +105,7 @@ func (h *Hub) enter(v *Viewer) error {
 		d.addresses = map[string]int{}
 	}
 	d.viewers++
+	d.arrived++
 	if v.address != "" {
 		d.addresses[v.address]++
 	}
@@ -135,6 +137,13 @@ func (d *door) owns(v *Viewer, conn net.Conn) {
 	d.mu.Lock()
 	v.conn = conn
 	d.mu.Unlock()
+}
+
+// arrivals is how many were ever let in.
+func (d *door) arrivals() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.arrived
 }
 
 func (d *door) count() int {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ const (
 	lingerFor = time.Minute
 	// sweepEvery is how often what lingers, and frames that nobody needs any more, are looked through.
 	sweepEvery = time.Second
+	// A crowd is crowdMin arrivals; it is over when fewer than crowdTail come between two sweeps.
+	crowdMin, crowdTail = 1000, 100
 )
 
 // Options are what a hub is made of. All but Limits and Show are needed.
@@ -90,7 +93,7 @@ func New(o Options) *Hub {
 func (h *Hub) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, role := range []func(context.Context){
-		h.clock.run, h.store.run, h.store.reconcile, h.publish.run, h.bus.run, h.fanOut, h.sweep,
+		h.clock.run, h.store.serve, h.store.settle, h.store.reconcile, h.publish.run, h.bus.run, h.fanOut, h.sweep,
 	} {
 		running.Go(func() { role(ctx) })
 	}
@@ -112,21 +115,27 @@ func (h *Hub) Announce(u Update) {
 func (h *Hub) Clock() *Clock { return h.clock }
 
 // Known tells which of the auctions do not exist, and has the newest state of the others at hand when it returns, so that a
-// viewer admitted next sees it at once. It asks PostgreSQL about auctions that nobody on this node watches; the error wraps
-// auction.ErrUnavailable when that cannot be reached.
+// viewer admitted next sees it at once: whatever was committed before the call, on any node. Those who come together share a
+// query. While PostgreSQL cannot be reached, auctions that are watched here are known by their last state; about others the
+// error wraps auction.ErrUnavailable.
 func (h *Hub) Known(ctx context.Context, ids []int64) (missing []int64, err error) {
-	var unknown []int64
-	h.mu.RLock()
-	for _, id := range ids {
-		if t := h.topics[id]; t == nil || !t.loaded() {
-			unknown = append(unknown, id)
-		}
-	}
-	h.mu.RUnlock()
-	if len(unknown) == 0 {
+	missing, err = h.store.load(ctx, ids)
+	if err != nil && h.loaded(ids) {
 		return nil, nil
 	}
-	return h.store.load(ctx, unknown)
+	return missing, err
+}
+
+// loaded tells whether a state of each of the auctions is at hand.
+func (h *Hub) loaded(ids []int64) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, id := range ids {
+		if t := h.topics[id]; t == nil || !t.loaded() {
+			return false
+		}
+	}
+	return true
 }
 
 // apply takes in a state, whoever brought it, if its auction is watched and it is newer than what is known.
@@ -190,6 +199,7 @@ func (h *Hub) topic(id int64) *topic {
 func (h *Hub) sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
+	var before, tidied int
 	for {
 		select {
 		case <-ctx.Done():
@@ -198,6 +208,13 @@ func (h *Hub) sweep(ctx context.Context) {
 			h.forgetTopics(now)
 			h.forgetFrames(now)
 		}
+		arrived := h.door.arrivals()
+		if arrived-before < crowdTail && arrived-tidied >= crowdMin {
+			tidied = arrived
+			// Ten times what a viewer costs was needed to let it in, and is garbage now. An idle program would keep it for minutes.
+			debug.FreeOSMemory()
+		}
+		before = arrived
 	}
 }
 

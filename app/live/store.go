@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"martelo/app/auction"
 	"martelo/db"
 )
 
@@ -24,52 +22,30 @@ const (
 	reconcileEvery = time.Second
 	// fetchWithin bounds one query, so that a PostgreSQL that hangs is asked again soon after it is back.
 	fetchWithin = time.Second
-	// loadWithin bounds how long somebody waits for a first state.
-	loadWithin = 3 * time.Second
 	// fetchAgain is the pause after a query failed.
 	fetchAgain = 250 * time.Millisecond
 )
 
-// store asks PostgreSQL for states. Requests that come while a query runs are asked together in the next.
+// store asks PostgreSQL for states: for those who wait for a first one (load), about auctions in doubt (settle), and about all
+// that is watched, over and over (reconcile). Each has a goroutine and so at most one connection.
 type store struct {
 	pool    *pgxpool.Pool
 	queries *db.Queries
 	hub     *Hub
 	show    func(context.Context, db.Auction) (auction.State, []auction.Bid, bool) // nil: there is no hot lane
 
+	waiting waiting
+
 	mu      sync.Mutex
-	waiting []*load
 	doubted map[int64]bool // auctions to look at soon; true: also if the version has not moved
-	work    chan struct{}
+	doubts  chan struct{}
 	away    bool // PostgreSQL; so that each change is logged once
 }
 
-// load is somebody who waits for the states of auctions.
-type load struct {
-	ids     []int64
-	missing []int64
-	err     error
-	done    chan struct{}
-}
-
 func newStore(pool *pgxpool.Pool, h *Hub) *store {
-	return &store{pool: pool, queries: db.New(pool), hub: h, doubted: map[int64]bool{}, work: make(chan struct{}, 1)}
-}
-
-// load makes topics of the auctions with their newest states, and returns those that do not exist.
-func (s *store) load(ctx context.Context, ids []int64) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadWithin)
-	defer cancel()
-	l := &load{ids: ids, done: make(chan struct{})}
-	s.mu.Lock()
-	s.waiting = append(s.waiting, l)
-	s.mu.Unlock()
-	wake(s.work)
-	select {
-	case <-l.done:
-		return l.missing, l.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("live: first states: %w: %w", auction.ErrUnavailable, ctx.Err())
+	return &store{
+		pool: pool, queries: db.New(pool), hub: h, waiting: waiting{work: make(chan struct{}, 1)},
+		doubted: map[int64]bool{}, doubts: make(chan struct{}, 1),
 	}
 }
 
@@ -81,70 +57,25 @@ func (s *store) doubt(whole bool, ids ...int64) {
 		s.doubted[id] = s.doubted[id] || whole
 	}
 	s.mu.Unlock()
-	wake(s.work)
+	wake(s.doubts)
 }
 
-func (s *store) run(ctx context.Context) {
+// settle looks at the auctions in doubt.
+func (s *store) settle(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.answer(s.takeWaiting(), nil, ctx.Err())
 			return
-		case <-s.work:
+		case <-s.doubts:
 		}
-		s.serve(ctx, s.takeWaiting())
-		if s.settle(ctx) != nil && sleep(ctx, fetchAgain) {
-			wake(s.work)
+		if s.settleNow(ctx) != nil && sleep(ctx, fetchAgain) {
+			wake(s.doubts)
 		}
 	}
 }
 
-func (s *store) takeWaiting() []*load {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	loads := s.waiting
-	s.waiting = nil
-	return loads
-}
-
-// serve answers those who wait, all with as few queries as possible.
-func (s *store) serve(ctx context.Context, loads []*load) {
-	var ids []int64
-	for _, l := range loads {
-		ids = append(ids, l.ids...)
-	}
-	slices.Sort(ids)
-	found := make(map[int64]bool, len(ids))
-	for part := range slices.Chunk(slices.Compact(ids), askedMax) {
-		updates, err := s.fetch(ctx, part, loadWithin)
-		if err != nil {
-			s.answer(loads, nil, err)
-			return
-		}
-		s.hub.watch(updates)
-		for _, u := range updates {
-			found[u.State.ID] = true
-		}
-	}
-	s.answer(loads, found, nil)
-}
-
-func (s *store) answer(loads []*load, found map[int64]bool, err error) {
-	for _, l := range loads {
-		for _, id := range l.ids {
-			if err == nil && !found[id] {
-				l.missing = append(l.missing, id)
-			}
-		}
-		if err != nil {
-			l.err = fmt.Errorf("live: first states: %w", db.Unavailable(err))
-		}
-		close(l.done)
-	}
-}
-
-// settle looks at the auctions in doubt. On failure those that are left stay so.
-func (s *store) settle(ctx context.Context) error {
+// settleNow looks at all that is in doubt. On failure what is left stays so.
+func (s *store) settleNow(ctx context.Context) error {
 	s.mu.Lock()
 	var moved, whole []int64
 	for id, all := range s.doubted {

@@ -142,6 +142,11 @@ func (a Amount) Add(b Amount) Amount {
 	return Amount{minor: a.minor + b.minor, currency: a.currency}
 }
 
+// Biddable tells whether Parse would read the amount: whether it has at most 12 digits before the point.
+func (a Amount) Biddable() bool {
+	return a.minor/pow10(a.currency.digits) < pow10(integerDigitsMax)
+}
+
 // Times is a taken n times over, as for a step of several increments.
 func (a Amount) Times(n int64) Amount { return Amount{minor: a.minor * n, currency: a.currency} }
 
