@@ -29,8 +29,6 @@ func lotPath(lot auctionReply) string { return components.AuctionPath(lot.ID) }
 // quickStep is the button for so many steps above the least bid.
 func quickStep(lot auctionReply, steps int) string { return fmt.Sprintf("#quick-%d-%d", lot.ID, steps) }
 
-func (b *tab) amount(lot auctionReply) string { return b.value(fmt.Sprintf("#amount-%d", lot.ID)) }
-
 // bids types an amount and presses the button.
 func (b *tab) bids(lot auctionReply, amount string) {
 	b.Helper()
