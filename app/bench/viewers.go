@@ -44,7 +44,6 @@ func (b *bench) viewers(ctx context.Context) error {
 // audience is what the viewers of one auction were shown.
 type audience struct {
 	engine *engine
-	began  time.Duration
 	sentAt []time.Duration // by amount
 	late   *outcome
 	shown  int
