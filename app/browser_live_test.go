@@ -170,7 +170,7 @@ func (f *fair) close() {
 		b.reads("[data-live-state]", "Final")
 		b.holds(fmt.Sprintf(`!document.querySelector('#bid-form-%d').checkVisibility()`, lot.ID))
 		b.holds(`document.querySelectorAll('.quick-steps__step').length === 0`)
-		b.holds(`seen.said.some(words => words.startsWith('Closed. Sold for $1,050.00'))`)
+		b.holds(`seen.said.some(words => words.includes('Closed. Sold for $1,050.00'))`)
 	}
 	ben.reads(".standing", "You won this lot.")
 	ben.reads(".panel__who", "to you · 2 bids")
@@ -322,7 +322,7 @@ func (f *fair) list() {
 	mine.reads(standing, "You lead.")
 	f.outbids(first, f.ben, 1030)
 	mine.reads(standing, "You have been outbid.")
-	mine.holds(`seen.said.some(words => words.startsWith('First of two: You have been outbid.'))`)
+	mine.holds(`seen.said.some(words => words.includes('First of two: You have been outbid.'))`)
 	f.outbids(first, f.ann, 1040)
 	mine.reads(standing, "You lead.")
 }

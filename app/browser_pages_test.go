@@ -45,7 +45,7 @@ func (f *fair) hostileWords() {
 	if title, seller := page.text("h1"), page.text(".sale__seller a"); title != hostileTitle || seller != hostileName {
 		f.Errorf("title %q, seller %q", title, seller)
 	}
-	mine.holds(`seen.said.some(words => words.startsWith('<script>'))`)
+	mine.holds(`seen.said.some(words => words.includes('<script>'))`)
 	harmless(mine)
 	own := eve.visit(f.T, f.here, lotPath(lot))
 	own.reads(".masthead__account", hostileName)
