@@ -8,6 +8,8 @@ import (
 )
 
 const (
+	// restAfter makes writers rest as long as they wrote, so that the largest crowd leaves half of their time to bids.
+	restAfter = 2
 	// pokesBetweenYields is after how many viewers a writer lets others run: bids go on while ten thousand are told.
 	pokesBetweenYields = 32
 	// viewersPerWriterMin is how many viewers make another writer worth its while.
@@ -35,7 +37,7 @@ func (h *Hub) fanOut(ctx context.Context) {
 			h.tick()
 			took := time.Since(started)
 			h.metrics.tick.Observe(took.Seconds())
-			next = started.Add(max(h.timing.tick, took+took/4))
+			next = started.Add(max(h.timing.tick, restAfter*took))
 		}
 	}
 }

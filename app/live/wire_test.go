@@ -2,6 +2,8 @@ package live_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +23,19 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 	large.Currency = money.MustCurrency("CLF") // four decimals
 	large.StartPrice, large.MinIncrement = money.FromMinor(1, large.Currency), money.FromMinor(1, large.Currency)
 	large.CurrentPrice = money.FromMinor(9_999_999_999_999_999, large.Currency) // above what a float holds exactly
-	for _, u := range []live.Update{
+	updates := []live.Update{
 		{State: state(0)},
 		{State: state(12), Recent: history(12, 10)},
 		{State: closed, Recent: history(12, 10)},
 		{State: large},
-	} {
+	}
+	fields := reflect.TypeFor[auction.State]()
+	for i := range fields.NumField() {
+		if !slices.ContainsFunc(updates, func(u live.Update) bool { return !reflect.ValueOf(u.State).Field(i).IsZero() }) {
+			t.Errorf("%s is never set here, so that nobody knows whether it travels", fields.Field(i).Name)
+		}
+	}
+	for _, u := range updates {
 		message, err := live.EncodeWire(&u)
 		if err != nil {
 			t.Fatal(err)
