@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -20,6 +21,10 @@ const (
 
 // questionsMax is how many bids ask in one go; Redis answers that many in a few milliseconds.
 const questionsMax = 256
+
+// bidderPrefix begins the keys of all bidders. They share a hash tag, so that one script may ask about many on a cluster too; its one
+// shard answers a hundred thousand a second.
+const bidderPrefix = "bidder:{recent}:"
 
 //go:embed bids.lua
 var bidsText string
@@ -44,7 +49,7 @@ type questions struct {
 // counted. Copies of one bid (the same key in the same auction) count once among the different bids.
 func (l *Limits) Bid(ctx context.Context, bidderID, auctionID int64, key uuid.UUID) time.Duration {
 	q := &question{
-		key: "bidder:{" + strconv.FormatInt(bidderID, 10) + "}:recent", bid: strconv.FormatInt(auctionID, 10) + ":" + key.String(),
+		key: bidderPrefix + strconv.FormatInt(bidderID, 10), bid: strconv.FormatInt(auctionID, 10) + ":" + key.String(),
 		answer: make(chan time.Duration, 1),
 	}
 	if l.breaker.open() {
@@ -88,38 +93,24 @@ func (l *Limits) askAll() {
 
 // askAbout asks Redis in one round trip and answers everybody. Without an answer from Redis everybody passes.
 func (l *Limits) askAbout(ctx context.Context, some []*question) {
-	waits := make([]int64, len(some))
-	answered := l.ask(ctx, func(ctx context.Context) error {
-		err := l.countBids(ctx, some, waits)
-		if redis.HasErrorPrefix(err, "NOSCRIPT") { // then it ran for nobody
-			if err = bidsScript.Load(ctx, l.client).Err(); err == nil {
-				err = l.countBids(ctx, some, waits)
-			}
+	keys, arguments := make([]string, len(some)), make([]any, 3, 3+len(some))
+	arguments[0], arguments[1], arguments[2] = differentBidsMax, bidRequestsMax, bidSpan.Microseconds()
+	for i, q := range some {
+		keys[i] = q.key
+		arguments = append(arguments, q.bid)
+	}
+	var waits []int64
+	answered := l.ask(ctx, func(ctx context.Context) (err error) {
+		if waits, err = bidsScript.Run(ctx, l.client, keys, arguments...).Int64Slice(); err == nil && len(waits) != len(some) {
+			err = fmt.Errorf("limits: %d answers to %d questions", len(waits), len(some))
 		}
 		return err
 	})
 	for i, q := range some {
-		if !answered {
-			waits[i] = 0
-		}
-		q.answer <- time.Duration(waits[i]) * time.Microsecond
-	}
-}
-
-func (l *Limits) countBids(ctx context.Context, some []*question, waits []int64) error {
-	pipeline := l.client.Pipeline()
-	commands := make([]*redis.Cmd, len(some))
-	for i, q := range some {
-		commands[i] = bidsScript.EvalSha(ctx, pipeline, []string{q.key}, q.bid, differentBidsMax, bidRequestsMax, bidSpan.Microseconds())
-	}
-	if _, err := pipeline.Exec(ctx); err != nil {
-		return err
-	}
-	for i, command := range commands {
-		var err error
-		if waits[i], err = command.Int64(); err != nil {
-			return err
+		if answered {
+			q.answer <- time.Duration(waits[i]) * time.Microsecond
+		} else {
+			q.answer <- 0
 		}
 	}
-	return nil
 }

@@ -2,9 +2,11 @@ package limits_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,35 +114,53 @@ func TestARefusedBidIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
 	l := open(t, client)
-	var inRedis int64
-	var refused uuid.UUID
+	var memory string
+	var kept time.Duration
+	var last, refused uuid.UUID
 	within(t, func(bidder int64) {
 		for range 5 {
-			l.Bid(t.Context(), bidder, 42, uuid.New())
+			last = uuid.New()
+			l.Bid(t.Context(), bidder, 42, last)
 		}
 		refused = uuid.New()
 		for range 10 {
 			l.Bid(t.Context(), bidder, 42, refused)
 		}
-		inRedis = int64(0)
-		keys, err := client.Keys(t.Context(), "*").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, key := range keys {
-			if !strings.Contains(key, "}:bids") {
-				continue
-			}
-			if _, err := client.ZScore(t.Context(), key, "42:"+refused.String()).Result(); err == nil {
-				inRedis++
-			}
-			if ttl := client.PTTL(t.Context(), key).Val(); ttl > time.Second {
-				t.Errorf("%s is kept for %v", key, ttl)
-			}
-		}
+		key := fmt.Sprintf("bidder:{recent}:%d", bidder)
+		memory, kept = client.Get(t.Context(), key).Val(), client.PTTL(t.Context(), key).Val()
 	})
-	if inRedis != 0 {
-		t.Error("a refused bid was recorded")
+	if !strings.Contains(memory, "42:"+last.String()) || strings.Contains(memory, refused.String()) {
+		t.Errorf("of accepted %s and refused %s the memory is %q", last, refused, memory)
+	}
+	if bids, requests, _ := strings.Cut(memory, "|"); strings.Count(bids, ";") != 5 || len(strings.Fields(requests)) != 5 {
+		t.Errorf("the memory of five bids is %q", memory)
+	}
+	if kept <= 0 || kept > time.Second {
+		t.Errorf("the memory is kept for %v", kept)
+	}
+}
+
+func TestManyWhoAskTogetherAreCountedApart(t *testing.T) {
+	t.Parallel()
+	l := open(t, dbtest.Redis(t))
+	const bidders, bids = 40, 8
+	var passed [bidders]atomic.Int64
+	within(t, func(first int64) {
+		clear(passed[:])
+		var all sync.WaitGroup
+		for i := range bidders * bids {
+			all.Go(func() {
+				if l.Bid(t.Context(), 1000*first+int64(i%bidders), 42, uuid.New()) == 0 {
+					passed[i%bidders].Add(1)
+				}
+			})
+		}
+		all.Wait()
+	})
+	for i := range passed {
+		if n := passed[i].Load(); n != 5 {
+			t.Errorf("%d of bidder %d's bids passed, want 5", n, i)
+		}
 	}
 }
 

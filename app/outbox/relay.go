@@ -23,7 +23,8 @@ const (
 	// turnWithin bounds one turn, with the handing over in it. The transaction is idle meanwhile, so it stays below
 	// what PostgreSQL lets a transaction idle.
 	turnWithin = 2500 * time.Millisecond
-	// pollEvery is how long after a fact its event may leave when the relay was idle.
+	// pollEvery is how long after a fact its event may leave. What comes meanwhile shares a turn: turns without a pause, one for each
+	// batch of bids, took a tenth of the machine and half of the disk's fsyncs from the bids.
 	pollEvery = 200 * time.Millisecond
 	// retryFirst and retryMax are the pauses after a failure: short, then doubled.
 	retryFirst = 250 * time.Millisecond
@@ -94,8 +95,8 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// Turn hands over the oldest events and deletes the rows the sink has acknowledged, in one transaction. More tells whether others
-// wait. A relay elsewhere that is at work makes this one do nothing.
+// Turn hands over the oldest events and deletes the rows the sink has acknowledged, in one transaction. More tells that it took
+// as much as a turn may, so that others probably wait. A relay elsewhere that is at work makes this one do nothing.
 func (r *Relay) Turn(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
@@ -110,8 +111,9 @@ func (r *Relay) Turn(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return err
 		}
+		found := len(rows)
 		rows = bounded(rows)
-		more = len(rows) > 0
+		more = found == rowsMax || len(rows) < found
 		var told []int64
 		told, failure = r.tell(ctx, q, rows)
 		if len(told) == 0 {
