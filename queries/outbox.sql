@@ -16,12 +16,16 @@ SELECT count(*) AS waiting, COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - min(
 FROM (SELECT created_at FROM outbox ORDER BY id LIMIT @row_limit) AS head;
 
 -- name: OutboxBids :many
--- OutboxBids reads the bids that several event rows point at, in each row's order.
+-- OutboxBids reads the bids that several event rows point at. OFFSET 0 keeps the subquery whole, which makes it one range of the index for
+-- each row: a join reads every bid of the auction instead.
 SELECT sqlc.embed(bids)
 FROM (SELECT unnest(@auction_ids::bigint[]) AS auction_id, unnest(@first_seqs::bigint[]) AS first_seq,
     unnest(@last_seqs::bigint[]) AS last_seq) AS wanted
-JOIN bids ON bids.auction_id = wanted.auction_id AND bids.seq BETWEEN wanted.first_seq AND wanted.last_seq
-ORDER BY bids.auction_id, bids.seq;
+CROSS JOIN LATERAL (
+    SELECT * FROM bids b
+    WHERE b.auction_id = wanted.auction_id AND b.seq BETWEEN wanted.first_seq AND wanted.last_seq
+    OFFSET 0
+) AS bids;
 
 -- name: OutboxAuctions :many
 SELECT * FROM auctions WHERE id = ANY (@ids::bigint[]);
