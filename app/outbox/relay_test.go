@@ -261,3 +261,75 @@ func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
 		}
 	}
 }
+
+// What a turn costs must not grow with an auction's log: a plan that joins its ranges with every bid passes all other tests.
+func TestATurnReadsOnlyItsBids(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Pool(t)
+	const bids = 5000
+	id := fill(t, pool, 1, bids)[0]
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for _, sql := range []string{"ANALYZE", "PREPARE read (bigint[], bigint[], bigint[]) AS " + db.OutboxBids} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids, firsts, lasts []string
+	for seq := bids - 99; seq <= bids; seq += 2 {
+		ids, firsts, lasts = append(ids, fmt.Sprint(id)), append(firsts, fmt.Sprint(seq)), append(lasts, fmt.Sprint(seq+1))
+	}
+	array := func(of []string) string { return "'{" + strings.Join(of, ",") + "}'" }
+	var text string
+	if err := conn.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE read (%s, %s, %s)", array(ids), array(firsts), array(lasts))).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		Relation string  `json:"Relation Name"`
+		Rows     float64 `json:"Actual Rows"`
+		Removed  float64 `json:"Rows Removed by Filter"`
+		Loops    float64 `json:"Actual Loops"`
+		Plans    []node
+	}
+	var plans []struct{ Plan node }
+	if err := json.Unmarshal([]byte(text), &plans); err != nil {
+		t.Fatal(err)
+	}
+	read := 0.0
+	var walk func(n node)
+	walk = func(n node) {
+		if n.Relation == "bids" {
+			read += (n.Rows + n.Removed) * n.Loops
+		}
+		for _, under := range n.Plans {
+			walk(under)
+		}
+	}
+	walk(plans[0].Plan)
+	if read != 100 {
+		t.Errorf("%v bids were read for 100 events:\n%s", read, text)
+	}
+}
+
+// A turn for each batch of bids would take the disk's fsyncs from the bids themselves.
+func TestTurnsFollowAtOnceOnlyWhenTheyAreFull(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Pool(t)
+	fill(t, pool, 1, 1500)
+	r := relay(pool, &told{})
+	for _, want := range []struct {
+		more bool
+		left int64
+	}{{true, 501}, {false, 0}, {false, 0}} {
+		more, err := r.Turn(t.Context())
+		if err != nil || more != want.more {
+			t.Errorf("more: %v, want %v (%v)", more, want.more, err)
+		}
+		if left, err := db.New(pool).OutboxBacklog(t.Context(), 10_000); err != nil || left.Waiting != want.left {
+			t.Errorf("%d rows wait, want %d (%v)", left.Waiting, want.left, err)
+		}
+	}
+}
