@@ -31,7 +31,7 @@ const Usage = `martelo bench SCENARIO [flags] measures the house on a database o
   desk      the same without HTTP: the desk, the published transaction and one conditional statement a bid, side by side
   cold      bids spread over many auctions; first without HTTP beside the published transaction, then with it
   close     many auctions due in the same second: until all are closed, and until their events are told
-  viewers   many live viewers of one auction under bids: how late they learn, and what they cost
+  viewers   many live viewers under bids, of one auction or spread over several: how late they learn, what they cost, and that all agree in the end
   browse    the home page and an auction's page
 
 `
@@ -65,6 +65,7 @@ type bench struct {
 	nodes  []*node
 	folder string
 	report *Report
+	heap   bool // nodes are asked what their heap holds
 }
 
 // Run runs the scenario that args begin with and writes its table to out. It leaves nothing behind but the files it was asked for, also when
@@ -122,7 +123,7 @@ func flagSet(complain io.Writer) (*flag.FlagSet, *options) {
 	set.DurationVar(&o.warm, "warm", 0, "how long each rate runs before that")
 	set.IntVar(&o.low, "low", 0, "hot: how many bids of a hundred are too low on purpose")
 	set.StringVar(&o.lane, "lane", "standard", "hot: the auction's lane")
-	set.IntVar(&o.auctions, "auctions", 0, "cold, close, browse: how many auctions there are")
+	set.IntVar(&o.auctions, "auctions", 0, "cold, close, browse: how many auctions there are; viewers: over how many they are spread")
 	set.IntVar(&o.watchers, "viewers", 0, "viewers: how many there are")
 	set.IntVar(&o.connections, "connections", 0, "how many connections requests are sent on")
 	set.IntVar(&o.bidding, "bidding", biddingOr, "desk, cold: how many bid at once without HTTP")
@@ -183,7 +184,7 @@ func (b *bench) start(ctx context.Context, more ...string) error {
 	if len(b.urls) > 0 {
 		return nil
 	}
-	h := house{program: b.setup.Program, databaseURL: b.town.databaseURL, redisURL: b.setup.RedisURL, folder: b.folder, more: more, profiled: b.prof != ""}
+	h := house{program: b.setup.Program, databaseURL: b.town.databaseURL, redisURL: b.setup.RedisURL, folder: b.folder, more: more, profiled: b.prof != "" || b.heap}
 	for i := range b.nodeCount {
 		n, err := h.start(ctx, i)
 		if err != nil {

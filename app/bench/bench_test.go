@@ -40,7 +40,7 @@ func TestScenarios(t *testing.T) {
 			"desk":    {"--bidding", "4"},
 			"cold":    {"--auctions", "90", "--rates", "40", "--bidding", "4"},
 			"close":   {"--auctions", "50"},
-			"viewers": {"--viewers", "20", "--rates", "40"},
+			"viewers": {"--viewers", "20", "--rates", "40", "--auctions", "10"},
 			"browse":  {"--auctions", "50", "--rates", "40"},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -44,6 +44,7 @@ type link struct {
 	request int           // the request under way, or -1
 	meant   time.Duration // when that was meant to be sent
 	part    []byte        // of an answer that came in several reads
+	auction int64         // what a listener watches
 	known   int64         // a listener's last figure
 	lost    bool          // a listener that was cut
 }

@@ -92,6 +92,11 @@ func (c *crowd) offer(targets []string, rate int, warm, span time.Duration, conn
 // scatter spreads consecutive numbers: coprime to any round number of auctions or hundredths.
 const scatter = 7919
 
+// place is which of the auctions bid i is for.
+func (c *crowd) place(i int) int { return i * scatter % len(c.auctions) }
+
+func (c *crowd) auction(i int) int64 { return c.auctions[c.place(i)] }
+
 // amount is a step above the last one, or, for the share that is to be too low, what was bid long ago.
 func (c *crowd) amount(i int) int64 {
 	round := i / len(c.auctions) // of bids on each auction
@@ -103,7 +108,7 @@ func (c *crowd) amount(i int) int64 {
 
 func (c *crowd) write(to []byte, i int) []byte {
 	c.bids[i].amount = c.amount(i)
-	to = append(to, c.heads[i*scatter%len(c.heads)]...)
+	to = append(to, c.heads[c.place(i)]...)
 	to = append(to, "Idempotency-Key: "...)
 	to = appendKey(to, c.keys.of(i))
 	to = append(to, "\r\nContent-Length: "...)

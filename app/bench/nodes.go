@@ -154,6 +154,15 @@ func (n *node) figure(ctx context.Context, name string) (sum float64) {
 	return sum
 }
 
+// collect has the node collect its garbage, and tells whether it lets itself be told.
+func (n *node) collect(ctx context.Context) bool {
+	if n.profile == "" {
+		return false
+	}
+	_, err := n.get(ctx, n.profile, "/debug/pprof/heap?gc=1")
+	return err == nil
+}
+
 // profileFor has the node profile itself for a time and keeps the profile in a file.
 func (n *node) profileFor(ctx context.Context, span time.Duration, file string) error {
 	if n.profile == "" {

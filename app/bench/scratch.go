@@ -145,7 +145,7 @@ const statementsWithin = 5 * time.Minute
 
 // tidy does at once what PostgreSQL would do in the background after so many rows, in the middle of what is measured.
 func (t *town) tidy(ctx context.Context) error {
-	if err := execute(ctx, t.databaseURL, `VACUUM (ANALYZE) auctions, lots, users`); err != nil {
+	if err := execute(ctx, t.databaseURL, `VACUUM (ANALYZE) auctions, lots, bids, outbox, users`); err != nil {
 		return err
 	}
 	_ = execute(ctx, t.databaseURL, `CHECKPOINT`) // not everybody may
