@@ -42,6 +42,9 @@ func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.A
 			break
 		}
 	}
+	if err != nil {
+		d.early.forget(id)
+	}
 	if err != nil && !errors.Is(err, auction.ErrNotFound) {
 		err = db.Unavailable(err)
 		d.log.LogAttrs(ctx, slog.LevelWarn, "bidding: batch undecided",
@@ -71,6 +74,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	}
 	after, accepted, answers := before.Fold(requests, locked.memory, locked.now)
 	if len(accepted) == 0 {
+		d.early.note(len(requests), before, before, nil, locked.now)
 		_, err := conn.Exec(ctx, "ROLLBACK")
 		return answers, nil, err
 	}
@@ -78,6 +82,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	if err != nil {
 		return nil, nil, err
 	}
+	d.early.note(len(requests), before, after, accepted, locked.now)
 	for i := range answers {
 		if bid := &answers[i].Bid; answers[i].Refusal == nil && bid.ID == 0 {
 			bid.ID = ids[bid.Seq-accepted[0].Seq]

@@ -44,6 +44,9 @@ type Desk struct {
 	seconds  prometheus.Histogram
 
 	lanes lanes // where auctions were last decided
+	early early
+	// refusedEarly counts what never came to a batch.
+	refusedEarly prometheus.Counter
 
 	mu      sync.Mutex
 	queues  map[int64]*queue // of the auctions that have somebody waiting or being decided
@@ -68,7 +71,10 @@ type answer struct {
 func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metrics prometheus.Registerer) *Desk {
 	with := promauto.With(metrics)
 	return &Desk{
-		pool: pool, announce: announce, log: log, queues: map[int64]*queue{},
+		pool: pool, announce: announce, log: log, queues: map[int64]*queue{}, early: newEarly(),
+		refusedEarly: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_desk_refused_early_total", Help: "Bids below a price this node knew, refused without asking the database.",
+		}),
 		batches: with.NewHistogram(prometheus.HistogramOpts{
 			Name: "martelo_desk_batch_bids", Help: "Bids decided together.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
@@ -83,6 +89,10 @@ func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metri
 // is not known or nothing was decided. A caller that goes away does not take its bid back.
 func (d *Desk) Place(ctx context.Context, r auction.Request) (bid auction.Bid, replayed bool, err error) {
 	t := &ticket{request: r, since: time.Now(), answer: make(chan answer, 1)}
+	if refusal := d.early.refusal(r, t.since); refusal != nil {
+		d.refusedEarly.Inc()
+		return auction.Bid{}, false, refusal
+	}
 	if err := d.enqueue(t); err != nil {
 		return auction.Bid{}, false, err
 	}
