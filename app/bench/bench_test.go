@@ -27,11 +27,7 @@ func TestScenarios(t *testing.T) {
 		t.Log("loads are made on Linux only")
 		return
 	}
-	program := filepath.Join(t.TempDir(), "martelo")
-	if out, err := exec.Command("go", "build", "-o", program, "martelo/app").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: dbtest.RedisURL(t)}
+	setup := Setup{Program: build(t), DatabaseURL: dbtest.URL(t), RedisURL: dbtest.RedisURL(t)}
 	short := []string{"--warm", "100ms", "--span", "300ms"}
 	t.Run("all", func(t *testing.T) {
 		t.Run("interrupted", func(t *testing.T) { interrupted(t, setup.DatabaseURL) })
@@ -59,6 +55,15 @@ func TestScenarios(t *testing.T) {
 	if left := scratchDatabases(t, setup.DatabaseURL); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+func build(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "martelo")
+	if out, err := exec.Command("go", "build", "-o", program, "martelo/app").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
 }
 
 func checkFiles(t *testing.T, file, plot string) {

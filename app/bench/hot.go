@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"martelo/app/auction"
 )
 
 const (
@@ -22,6 +24,8 @@ const (
 	manyConnections = 512
 	// fastRate is from where on a load gets manyConnections.
 	fastRate = 5000
+	// lagEvery is how often nodes are asked for the hot lane's lag.
+	lagEvery = 200 * time.Millisecond
 	// lotEnds is far behind the end of any run.
 	lotEnds = 24 * time.Hour
 )
@@ -43,9 +47,14 @@ func (b *bench) hot(ctx context.Context) error {
 		}
 		c := &crowd{town: b.town, auctions: ids, low: b.low, keys: newKeys()}
 		o := c.offer(b.targets(), rate, warm, span, b.connections)
+		behind := b.watchLag(ctx)
 		row, err := b.measure(ctx, fmt.Sprintf("hot %s, %d node(s)", b.lane, len(b.nodes)), o, b.prof != "" && i == len(rates)-1)
+		lag := behind()
 		if err != nil {
 			return err
+		}
+		if b.lane == string(auction.Hot) {
+			row.Figures["seconds the log was behind, at most"] = lag
 		}
 		accepted, err := b.town.verifyAuction(ctx, ids[0], c.bids, c.keys)
 		row.Accepted = float64(accepted) / (warm + span).Seconds()
@@ -59,6 +68,30 @@ func (b *bench) hot(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// watchLag asks the nodes, until it is asked, how far the log is behind what the hot lane has accepted, and returns the most.
+func (b *bench) watchLag(ctx context.Context) (most func() float64) {
+	if b.lane != string(auction.Hot) {
+		return func() float64 { return 0 }
+	}
+	ctx, stop := context.WithCancel(ctx)
+	seen := make(chan float64, 1)
+	go func() {
+		most := 0.0
+		for every := time.Tick(lagEvery); ; {
+			select {
+			case <-ctx.Done():
+				seen <- most
+				return
+			case <-every:
+			}
+			for _, n := range b.nodes {
+				most = max(most, n.figure(ctx, "martelo_hot_settle_lag_seconds"))
+			}
+		}
+	}()
+	return func() float64 { stop(); return <-seen }
 }
 
 // crowd makes bids: each a step above the one before it on its auction, by one bidder after the other.

@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"martelo/db/dbtest"
+)
+
+// A hot auction gets two thousand bids a second when Redis, or a node that decides and settles it, is killed. Whatever was answered 201 is
+// in PostgreSQL in the end, once, as it was answered: the run verifies that.
+func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Log("loads are made on Linux only")
+		return
+	}
+	program := build(t)
+	t.Run("Redis", func(t *testing.T) {
+		redis := dbtest.StartRedis(t)
+		setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: redis.URL()}
+		err, out := crash(t, setup, 1, func() {
+			redis.Kill()
+			redis.Start()
+		})
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		t.Log(out)
+	})
+	t.Run("a node", func(t *testing.T) {
+		setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: dbtest.RedisURL(t)}
+		err, out := crash(t, setup, 2, func() {
+			if err := syscall.Kill(aNode(t), syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		})
+		if err == nil || err.Error() != "signal: killed" { // that of the node, and no other
+			t.Errorf("%v\n%s", err, out)
+		}
+		t.Log(out)
+	})
+}
+
+// crash runs a load and does the harm once bids are in the log.
+func crash(t *testing.T, setup Setup, nodes int, harm func()) (error, string) {
+	t.Helper()
+	var out bytes.Buffer
+	ran := make(chan error, 1)
+	go func() {
+		ran <- Run(t.Context(), setup, []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "4s", "--nodes", strconv.Itoa(nodes)}, &out)
+	}()
+	logged := func() (bids int) {
+		for _, name := range scratchDatabases(t, setup.DatabaseURL) {
+			config, err := pgx.ParseConfig(setup.DatabaseURL)
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			config.Database = name
+			conn, err := pgx.ConnectConfig(t.Context(), config)
+			if err != nil {
+				return 0
+			}
+			_ = conn.QueryRow(t.Context(), `SELECT count(*) FROM bids`).Scan(&bids) // there is no table at first
+			_ = conn.Close(context.WithoutCancel(t.Context()))
+		}
+		return bids
+	}
+	for deadline := time.Now().Add(time.Minute); logged() < 1000; {
+		if time.Now().After(deadline) {
+			t.Fatal("no bids come")
+		}
+		time.Sleep(lookAgain)
+	}
+	harm()
+	err := <-ran
+	return err, out.String()
+}
+
+// aNode is the process of a node that this program has started.
+func aNode(t *testing.T) int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has just ended
+		}
+		_, after, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(after)
+		line, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if err != nil || len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) || !strings.HasSuffix(string(line), "\x00serve\x00") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			return pid
+		}
+	}
+	t.Fatal("no node runs")
+	return 0
+}
