@@ -171,6 +171,7 @@ func (h *house) door() (*web.Server, error) {
 	return web.New(web.Deps{
 		Log: h.log, Metrics: h.metrics, People: h.people, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
 		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
+		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
 		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
 	}), nil

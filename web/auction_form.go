@@ -90,7 +90,9 @@ func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, w
 	if err != nil {
 		return err
 	}
-	return s.page(c, status, pages.Create(pages.CreateView{PageView: frame, Form: form, Problems: wrong}))
+	return s.page(c, status, pages.Create(pages.CreateView{
+		PageView: frame, Form: form, Problems: wrong, OffersHot: s.OffersHot(c.Request().Context()),
+	}))
 }
 
 func (s *Server) reviewPage(c echo.Context, form pages.CreateForm, opened auction.State, zone *time.Location) error {
@@ -110,6 +112,7 @@ func readCreateForm(values url.Values) pages.CreateForm {
 		Currency: typed(pages.FieldCurrency), StartPrice: typed(pages.FieldStartPrice), MinIncrement: typed(pages.FieldMinIncrement),
 		StartTime: typed(pages.FieldStartTime), EndTime: typed(pages.FieldEndTime), Zone: typed(pages.FieldZone),
 		SoftClose: values.Get(pages.FieldSoftClose) != "", WindowMinutes: typed(pages.FieldWindowMinutes), ExtendMinutes: typed(pages.FieldExtendMinutes),
+		Lane: typed(pages.FieldLane),
 	}
 	if _, ok := parseKey(form.Key); !ok {
 		form.Key = newKey() // a form that is not one of ours any more opens an auction of its own
@@ -124,7 +127,10 @@ func draftOf(form pages.CreateForm) (draft auction.Draft, zone *time.Location, w
 			wrong = append(wrong, refusal)
 		}
 	}
-	draft.Title, draft.Description, draft.Lane = form.Title, form.Description, auction.Standard
+	draft.Title, draft.Description, draft.Lane = form.Title, form.Description, auction.Lane(form.Lane)
+	if form.Lane == "" { // a form without the choice
+		draft.Lane = auction.Standard
+	}
 	draft.Key, _ = parseKey(form.Key)
 	var refusal *auction.FieldError
 	draft.Currency, refusal = parseCurrency(form.Currency)

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"martelo/app/account"
+	"martelo/app/auction"
 	"martelo/templates/pages"
 	"martelo/web"
 )
@@ -381,6 +383,8 @@ func TestCreatingInSteps(t *testing.T) {
 		"no title":              {"title", "", "title"},
 		"no currency":           {"currency", "", "ISO 4217"},
 		"half minutes":          {"windowMinutes", "1.5", "whole minutes"},
+		"an unknown lane":       {"lane", "fast", "lane"},
+		"a lane not offered":    {"lane", "hot", "This house does not offer the hot lane"},
 		"too many decimals":     {"minIncrement", "0.005", "at most 2 decimals"},
 	} {
 		wrong := map[string]string{}
@@ -391,6 +395,43 @@ func TestCreatingInSteps(t *testing.T) {
 		answer := b.submit("/auctions", wrong)
 		if answer.Code != 422 || !strings.Contains(answer.Body.String(), c.problem) || !strings.Contains(answer.Body.String(), "Alt.") {
 			t.Errorf("%s: %d, want %q and all that was typed in\n%.2000s", name, answer.Code, c.problem, answer.Body)
+		}
+	}
+}
+
+// The lane is chosen where the house offers it, said back before anything is published, and kept through every step.
+func TestChoosingTheLane(t *testing.T) {
+	t.Parallel()
+	for _, offered := range []bool{false, true} {
+		var drafts []auction.Draft
+		h := open(t, func(d *web.Deps) {
+			d.OffersHot = func(context.Context) bool { return offered }
+			d.Open = func(_ context.Context, draft auction.Draft) (int64, error) {
+				drafts = append(drafts, draft)
+				return 0, auction.ErrUnavailable
+			}
+		})
+		b, _ := h.signedUp("ana@example.com")
+		b.submit("/me/selling", nil).status(t, 303)
+		empty := b.get("/auctions/new").page(t, 200)
+		if !offered {
+			empty.lacks(t, `name="lane"`)
+			continue
+		}
+		empty.has(t, `<option value="standard" selected>`)
+		form := map[string]string{
+			"key": keyIn(t, empty), "title": "Uhr", "currency": "EUR", "startPrice": "1000", "minIncrement": "10", "zone": "UTC",
+			"endTime": "2030-10-27T02:30", "lane": "hot", "step": "review",
+		}
+		b.submit("/auctions", form).page(t, 200).has(t, "Hot: Redis decides", `name="lane" value="hot"`)
+		form["step"] = "edit"
+		b.submit("/auctions", form).page(t, 200).has(t, `<option value="hot" selected>`)
+		form["step"] = "publish"
+		b.submit("/auctions", form)
+		delete(form, "lane")
+		b.submit("/auctions", form)
+		if len(drafts) != 2 || drafts[0].Lane != auction.Hot || drafts[1].Lane != auction.Standard {
+			t.Errorf("opened %+v", drafts)
 		}
 	}
 }

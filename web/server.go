@@ -49,6 +49,8 @@ type Deps struct {
 	Open   func(context.Context, auction.Draft) (id int64, err error)
 	Cancel func(context.Context, int64, auction.Actor) error
 	Move   func(context.Context, int64, auction.Actor, auction.Lane) error
+	// OffersHot tells whether sellers may choose the hot lane.
+	OffersHot func(context.Context) bool
 
 	// Hub is the live side of the node.
 	Hub *live.Hub

@@ -580,3 +580,40 @@ func TestAScheduledHotAuction(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The longest log that is loaded is loaded whole, in the time that a bid may take: its oldest key is still known. A longer one sends its auction to the standard
+// lane, where bids go on.
+func TestLongLogsAreLoadedOrLeft(t *testing.T) {
+	const most = 100_000
+	h := newHouseIn(t, auction.Hot, 3)
+	desk, sales := h.desk(), h.sales()
+	seller := auction.Actor{UserID: h.seller}
+	for _, bids := range []int64{most, most + 1} {
+		h.lane = auction.Standard
+		id := h.open(hour, auction.SoftClose{})
+		oldest := request(id, h.bidders[0], 101000)
+		first := h.place(desk, oldest)
+		h.exec(
+			fmt.Sprintf(`INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
+				SELECT %d, n, %d, 1, 100000 + n * 1000, gen_random_uuid(), clock_timestamp() FROM generate_series(2, %d) AS n`, id, h.bidders[0], bids),
+			fmt.Sprintf(`UPDATE auctions SET bid_count = %d, current_price = %d, version = version + 1 WHERE id = %d`, bids, 100000+bids*1000, id))
+		if err := sales.Move(t.Context(), id, seller, auction.Hot); err != nil {
+			t.Fatal(err)
+		}
+		bid := h.place(desk, request(id, h.bidders[1], 100000+(bids+1)*1000))
+		if bid.Seq != bids+1 || bid.Paddle != 2 {
+			t.Errorf("after %d bids came %+v", bids, bid)
+		}
+		again, replayed, err := desk.Place(t.Context(), oldest)
+		if err != nil || !replayed || again.ID != first.ID {
+			t.Errorf("with %d bids in the log the first one's key got %+v %v %v", bids, again, replayed, err)
+		}
+		want := auction.Hot
+		if bids > most {
+			want = auction.Standard
+		}
+		if lane := h.state(id).Lane; lane != want {
+			t.Errorf("with %d bids in the log it is in the lane %s", bids, lane)
+		}
+	}
+}

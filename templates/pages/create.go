@@ -26,6 +26,7 @@ type CreateForm struct {
 	SoftClose     bool
 	WindowMinutes string
 	ExtendMinutes string
+	Lane          string // "" is the standard lane
 }
 
 // Names of the form's fields. The button that was pressed comes as FieldStep: StepReview (also when it is absent) shows
@@ -43,6 +44,7 @@ const (
 	FieldSoftClose     = "softClose" // a checkbox: "on" or absent
 	FieldWindowMinutes = "windowMinutes"
 	FieldExtendMinutes = "extendMinutes"
+	FieldLane          = "lane"
 	FieldStep          = "step"
 
 	StepReview  = "review"
@@ -66,6 +68,8 @@ type CreateView struct {
 	layouts.PageView
 	Form     CreateForm
 	Problems components.Problems
+	// OffersHot shows the way into the hot lane, which not every house offers.
+	OffersHot bool
 	// OtherCurrencies are the codes offered after the usual ones; nil leaves them out.
 	OtherCurrencies []string
 }
@@ -82,6 +86,11 @@ type ReviewView struct {
 	// Zone is the seller's zone, in which times are echoed besides UTC.
 	Zone *time.Location
 }
+
+// choosesLane tells whether the form asks for the lane: also where the hot one is not offered, if it was chosen, so that it can be taken back.
+func (v CreateView) choosesLane() bool { return v.OffersHot || v.hot() }
+
+func (v CreateView) hot() bool { return v.Form.Lane != "" && v.Form.Lane != string(auction.Standard) }
 
 // firstBid is the least amount of the first bid.
 func (v ReviewView) firstBid() money.Amount { return v.State.MinimumBid() }
@@ -108,6 +117,7 @@ func (f CreateForm) hidden() []hiddenField {
 		{FieldKey, f.Key}, {FieldTitle, f.Title}, {FieldDescription, f.Description}, {FieldCurrency, f.Currency},
 		{FieldStartPrice, f.StartPrice}, {FieldMinIncrement, f.MinIncrement}, {FieldStartTime, f.StartTime},
 		{FieldEndTime, f.EndTime}, {FieldZone, f.Zone}, {FieldWindowMinutes, f.WindowMinutes}, {FieldExtendMinutes, f.ExtendMinutes},
+		{FieldLane, f.Lane},
 	}
 	if f.SoftClose {
 		fields = append(fields, hiddenField{FieldSoftClose, "on"})
