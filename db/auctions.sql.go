@@ -141,7 +141,7 @@ WITH due AS MATERIALIZED (
 ), closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    FROM due WHERE a.id = due.id
+    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
     RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
@@ -159,8 +159,9 @@ type AuctionCloseDueRow struct {
 }
 
 // AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
-// The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. Rows locked by a bid or
-// another closer are left for the next turn; a row that moved its end meanwhile is checked again by FOR UPDATE itself.
+// The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. It is handed over as an array: a plan for
+// any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
+// moved its end meanwhile is checked again by FOR UPDATE itself.
 // Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
 func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams) ([]AuctionCloseDueRow, error) {
 	rows, err := q.db.Query(ctx, AuctionCloseDue, arg.PassedOver, arg.RowLimit)
@@ -215,7 +216,7 @@ WITH due AS MATERIALIZED (
 ), closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    FROM due WHERE a.id = due.id
+    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
     RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
@@ -439,7 +440,7 @@ WITH due AS MATERIALIZED (
 )
 UPDATE auctions
 SET status = 'OPEN', version = version + 1
-FROM due WHERE auctions.id = due.due_id
+WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
 RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch
 `
 

@@ -66,8 +66,9 @@ WHERE id = @id AND status IN ('OPEN', 'SCHEDULED') AND version = @version;
 
 -- name: AuctionCloseDue :many
 -- AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
--- The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. Rows locked by a bid or
--- another closer are left for the next turn; a row that moved its end meanwhile is checked again by FOR UPDATE itself.
+-- The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. It is handed over as an array: a plan for
+-- any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
+-- moved its end meanwhile is checked again by FOR UPDATE itself.
 -- Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
@@ -78,7 +79,7 @@ WITH due AS MATERIALIZED (
 ), closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    FROM due WHERE a.id = due.id
+    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
     RETURNING a.*
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
@@ -101,7 +102,7 @@ WITH due AS MATERIALIZED (
 ), closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    FROM due WHERE a.id = due.id
+    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
     RETURNING a.*
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
@@ -119,7 +120,7 @@ WITH due AS MATERIALIZED (
 )
 UPDATE auctions
 SET status = 'OPEN', version = version + 1
-FROM due WHERE auctions.id = due.due_id
+WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
 RETURNING sqlc.embed(auctions);
 
 -- name: AuctionNextDue :one
