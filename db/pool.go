@@ -5,6 +5,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -37,19 +38,21 @@ const (
 const keepMemory = "SELECT length(repeat('x', 1048576))"
 
 // Open makes a pool of at most connectionsMax connections. It does not connect yet: a node may start while PostgreSQL is away.
-// It fails only when databaseURL cannot be read. Its statements, which decide, are planned once for a connection: none has a better plan for some
-// arguments than for others, and planning each cost a lone bid as much as running them.
+// It fails only when databaseURL cannot be read.
+//
+// Its statements, which decide, are planned once for a connection: none has a better plan for some arguments than for others, and planning
+// each cost a lone bid as much as running them. A plan that is made while a table is empty stays when it has grown, so none may read a whole table.
 func Open(databaseURL string, connectionsMax int) (*pgxpool.Pool, error) {
-	return open(databaseURL, connectionsMax, "force_generic_plan")
+	return open(databaseURL, connectionsMax, map[string]string{"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"})
 }
 
 // OpenReader is Open for what people read. The lists' statements serve several filters each, and only a plan made for the given
 // arguments uses the right index; planning costs a fraction of a millisecond, the wrong index a hundred.
 func OpenReader(databaseURL string, connectionsMax int) (*pgxpool.Pool, error) {
-	return open(databaseURL, connectionsMax, "force_custom_plan")
+	return open(databaseURL, connectionsMax, map[string]string{"plan_cache_mode": "force_custom_plan"})
 }
 
-func open(databaseURL string, connectionsMax int, planCacheMode string) (*pgxpool.Pool, error) {
+func open(databaseURL string, connectionsMax int, planning map[string]string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("db: DATABASE_URL is not a PostgreSQL URL: %w", err)
@@ -65,7 +68,7 @@ func open(databaseURL string, connectionsMax int, planCacheMode string) (*pgxpoo
 	set["lock_timeout"] = milliseconds(lockWithin)
 	set["statement_timeout"] = milliseconds(statementWithin)
 	set["idle_in_transaction_session_timeout"] = milliseconds(idleInTransactionWithin)
-	set["plan_cache_mode"] = planCacheMode
+	maps.Copy(set, planning)
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, keepMemory); err != nil {
 			return err
