@@ -29,7 +29,7 @@ type follower struct {
 }
 
 func (f *follower) follow(ctx context.Context, streams *http.Client) {
-	pause, ended := time.Duration(0), time.Now()
+	pause, ended := 50*time.Millisecond, time.Now()
 	for ctx.Err() == nil {
 		for _, address := range f.addresses {
 			request, err := http.NewRequestWithContext(ctx, "GET", "http://"+address+f.path, nil)
@@ -82,10 +82,10 @@ func (f *follower) read(response *http.Response, ended time.Time, pause time.Dur
 				f.fault = fmt.Sprintf("version %d was shown after %d", price.Version, f.version.Load())
 			}
 			f.version.Store(price.Version)
-			if !here {
-				here = true
+			if !here && f.moves > 0 {
 				f.away = max(f.away, time.Since(ended))
 			}
+			here = true
 		}
 	}
 	f.moves++

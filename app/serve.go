@@ -127,14 +127,19 @@ func build(s settings) (h *house, err error) {
 			return h.hot.Show(ctx, row)
 		},
 	})
+	// What others do to an auction the desk is told before they answer.
+	announce := func(u live.Update) {
+		h.desk.Learn(u.State)
+		h.hub.Announce(u)
+	}
 	h.hot = hot.New(hot.Options{
-		Database: h.bidders, Redis: h.redis, Announce: h.hub.Announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
+		Database: h.bidders, Redis: h.redis, Announce: announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
 	})
-	h.sales = selling.New(h.bidders, h.hub.Announce, h.log).WithHot(h.hot)
+	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot)
 	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
 		go h.sales.Promote(context.Background(), id)
 	})
-	h.closer = closing.New(h.bidders, h.hub.Announce, h.log, h.metrics)
+	h.closer = closing.New(h.bidders, announce, h.log, h.metrics)
 	var sink outbox.Sink = outbox.LogSink{Log: h.log}
 	if len(s.KafkaBrokers) > 0 {
 		if h.kafka, err = outbox.NewKafkaSink(s.KafkaBrokers); err != nil {

@@ -134,7 +134,7 @@ func (q *Queries) AuctionCancel(ctx context.Context, arg AuctionCancelParams) (i
 const AuctionCloseDue = `-- name: AuctionCloseDue :many
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
-    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL ($1::bigint[])
+    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
     ORDER BY end_at, id
     LIMIT $2
     FOR NO KEY UPDATE SKIP LOCKED
@@ -161,7 +161,8 @@ type AuctionCloseDueRow struct {
 // AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
 // The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. It is handed over as an array: a plan for
 // any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
-// moved its end meanwhile is checked again by FOR UPDATE itself.
+// moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a subquery's, read once before: compared with the clock itself,
+// every open auction would be looked at.
 // Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
 func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams) ([]AuctionCloseDueRow, error) {
 	rows, err := q.db.Query(ctx, AuctionCloseDue, arg.PassedOver, arg.RowLimit)
@@ -276,7 +277,7 @@ func (q *Queries) AuctionCloseOne(ctx context.Context, id int64) ([]AuctionClose
 
 const AuctionDueIDs = `-- name: AuctionDueIDs :many
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL ($1::bigint[])
+WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
 ORDER BY end_at, id
 LIMIT $2
 `
@@ -433,7 +434,7 @@ func (q *Queries) AuctionNextDue(ctx context.Context, otherwiseMilliseconds int6
 const AuctionOpenDue = `-- name: AuctionOpenDue :many
 WITH due AS MATERIALIZED (
     SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= clock_timestamp()
+    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp())
     ORDER BY waiting.start_at, waiting.id
     LIMIT $1
     FOR NO KEY UPDATE SKIP LOCKED

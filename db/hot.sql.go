@@ -146,7 +146,7 @@ func (q *Queries) AuctionHotClose(ctx context.Context, arg AuctionHotCloseParams
 
 const AuctionHotDue = `-- name: AuctionHotDue :many
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'hot' AND end_at <= clock_timestamp()
+WHERE status = 'OPEN' AND lane = 'hot' AND end_at <= (SELECT clock_timestamp())
 ORDER BY end_at, id
 LIMIT $1
 `

@@ -14,7 +14,9 @@ import (
 
 var (
 	parameters = regexp.MustCompile(`\$(\d+)`)
-	wholeTable = regexp.MustCompile(`Seq Scan on (auctions|bids|outbox|users|tokens|lots)\b`)
+	wholeTable = regexp.MustCompile(`Seq Scan on (auctions|bids|outbox|users|tokens|lots)\b|JIT:`)
+	// whatIsDue is read from its index only as far as the clock has come, and not filtered out of all that is open.
+	whatIsDue = regexp.MustCompile(`Index Cond: \(+(end_at|start_at) <= \$`)
 )
 
 // The statements that decide are planned once, for any arguments and however much there is by then (see Open). None of those plans may read a whole
@@ -54,7 +56,9 @@ func TestPlansForAnyArgumentsReadByIndex(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			exec("DEALLOCATE it")
-			if plan := strings.Join(lines, "\n"); wholeTable.MatchString(plan) {
+			plan := strings.Join(lines, "\n")
+			due := statement == db.AuctionCloseDue || statement == db.AuctionDueIDs || statement == db.AuctionOpenDue || statement == db.AuctionHotDue
+			if wholeTable.MatchString(plan) || due && !whatIsDue.MatchString(plan) {
 				t.Errorf("filled: %v\n%s\n%s", filled, name, plan)
 			}
 		}

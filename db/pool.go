@@ -68,6 +68,8 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 	set["lock_timeout"] = milliseconds(lockWithin)
 	set["statement_timeout"] = milliseconds(statementWithin)
 	set["idle_in_transaction_session_timeout"] = milliseconds(idleInTransactionWithin)
+	// Compiling a plan takes longer than running any of ours, and a plan that must read a whole table all the same looks dear enough for it.
+	set["jit"] = "off"
 	maps.Copy(set, planning)
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, keepMemory); err != nil {

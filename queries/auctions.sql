@@ -68,11 +68,12 @@ WHERE id = @id AND status IN ('OPEN', 'SCHEDULED') AND version = @version;
 -- AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
 -- The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. It is handed over as an array: a plan for
 -- any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
--- moved its end meanwhile is checked again by FOR UPDATE itself.
+-- moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a subquery's, read once before: compared with the clock itself,
+-- every open auction would be looked at.
 -- Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
-    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL (@passed_over::bigint[])
+    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
     ORDER BY end_at, id
     LIMIT @row_limit
     FOR NO KEY UPDATE SKIP LOCKED
@@ -89,7 +90,7 @@ SELECT sqlc.embed(auctions) FROM closed AS auctions;
 -- name: AuctionDueIDs :many
 -- AuctionDueIDs names what AuctionCloseDue would close, to close one by one when a single row makes the set fail.
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= clock_timestamp() AND id <> ALL (@passed_over::bigint[])
+WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
 ORDER BY end_at, id
 LIMIT @row_limit;
 
@@ -113,7 +114,7 @@ SELECT sqlc.embed(auctions) FROM closed AS auctions;
 -- AuctionOpenDue opens up to row_limit scheduled auctions whose start has come.
 WITH due AS MATERIALIZED (
     SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= clock_timestamp()
+    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp())
     ORDER BY waiting.start_at, waiting.id
     LIMIT @row_limit
     FOR NO KEY UPDATE SKIP LOCKED

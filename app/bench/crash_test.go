@@ -29,7 +29,7 @@ func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
 	t.Run("Redis", func(t *testing.T) {
 		redis := dbtest.StartRedis(t)
 		setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: redis.URL()}
-		err, out := crash(t, setup, 1, func() {
+		out, err := crash(t, setup, 1, func() {
 			redis.Kill()
 			redis.Start()
 		})
@@ -40,7 +40,7 @@ func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
 	})
 	t.Run("a node", func(t *testing.T) {
 		setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: dbtest.RedisURL(t)}
-		err, out := crash(t, setup, 2, func() {
+		out, err := crash(t, setup, 2, func() {
 			if err := syscall.Kill(aNode(t), syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}
@@ -53,12 +53,12 @@ func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
 }
 
 // crash runs a load and does the harm once bids are in the log.
-func crash(t *testing.T, setup Setup, nodes int, harm func()) (error, string) {
+func crash(t *testing.T, setup Setup, nodes int, harm func()) (out string, err error) {
 	t.Helper()
-	var out bytes.Buffer
+	var printed bytes.Buffer
 	ran := make(chan error, 1)
 	go func() {
-		ran <- Run(t.Context(), setup, []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "4s", "--nodes", strconv.Itoa(nodes)}, &out)
+		ran <- Run(t.Context(), setup, []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "6s", "--nodes", strconv.Itoa(nodes)}, &printed)
 	}()
 	logged := func() (bids int) {
 		for _, name := range scratchDatabases(t, setup.DatabaseURL) {
@@ -77,15 +77,20 @@ func crash(t *testing.T, setup Setup, nodes int, harm func()) (error, string) {
 		}
 		return bids
 	}
-	for deadline := time.Now().Add(time.Minute); logged() < 1000; {
+	for deadline := time.Now().Add(time.Minute); logged() < 300; {
 		if time.Now().After(deadline) {
 			t.Fatal("no bids come")
 		}
 		time.Sleep(lookAgain)
 	}
+	select {
+	case err := <-ran:
+		t.Fatalf("the load was over before the harm: %v\n%s", err, printed.String())
+	default:
+	}
 	harm()
-	err := <-ran
-	return err, out.String()
+	err = <-ran
+	return printed.String(), err
 }
 
 // aNode is the process of a node that this program has started.

@@ -148,8 +148,11 @@ func (b *bench) agree(ctx context.Context, e *engine, ids []int64) (lost int, er
 				behind++
 			}
 		}
+		if behind == 0 && lost > 0 {
+			return lost, fmt.Errorf("bench: %d viewers were cut", lost)
+		}
 		if behind == 0 {
-			return lost, nil
+			return 0, nil
 		}
 		if e.now() > deadline {
 			return lost, fmt.Errorf("bench: %d viewers do not show the last price after %s", behind, agreeWithin)
@@ -200,8 +203,11 @@ func (b *bench) held(ctx context.Context) (h holding) {
 			_, resident := processOf(n.cmd.Process.Pid)
 			h.resident += resident
 		}
-		// The second collection takes what pools kept over the first.
-		if n.collect(ctx) && n.collect(ctx) {
+		collected := true
+		for range 2 { // the second time takes what pools kept over the first
+			collected = collected && n.collect(ctx)
+		}
+		if collected {
 			h.heap += n.figure(ctx, "go_memstats_heap_inuse_bytes") + n.figure(ctx, "go_memstats_stack_inuse_bytes")
 		}
 		h.goroutines += n.figure(ctx, "go_goroutines")

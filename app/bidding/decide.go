@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,6 +59,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	if err != nil {
 		return nil, nil, err
 	}
+	began := time.Now()
 	// A connection that is released inside a transaction is closed by the pool, and the server rolls back.
 	defer conn.Release()
 
@@ -74,7 +74,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	}
 	after, accepted, answers := before.Fold(requests, locked.memory, locked.now)
 	if len(accepted) == 0 {
-		d.early.note(len(requests), before, before, nil, locked.now)
+		d.early.note(len(requests), before, before, nil, locked.now, began)
 		_, err := conn.Exec(ctx, "ROLLBACK")
 		return answers, nil, err
 	}
@@ -82,7 +82,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	if err != nil {
 		return nil, nil, err
 	}
-	d.early.note(len(requests), before, after, accepted, locked.now)
+	d.early.note(len(requests), before, after, accepted, locked.now, began)
 	for i := range answers {
 		if bid := &answers[i].Bid; answers[i].Refusal == nil && bid.ID == 0 {
 			bid.ID = ids[bid.Seq-accepted[0].Seq]
@@ -91,7 +91,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	for i := range accepted {
 		accepted[i].ID = ids[i]
 	}
-	return answers, &live.Update{State: after, Recent: newest(accepted)}, nil
+	return answers, &live.Update{State: after, Recent: newest(accepted, locked.recent)}, nil
 }
 
 // underLock is what the first round trip reads: the auction, the clock after the lock was got, and what the log knows.
@@ -99,6 +99,7 @@ type underLock struct {
 	state  auction.State
 	now    time.Time
 	memory auction.Memory
+	recent []auction.Bid
 }
 
 func lock(ctx context.Context, conn *pgxpool.Conn, id int64, requests []auction.Request) (underLock, error) {
@@ -107,10 +108,10 @@ func lock(ctx context.Context, conn *pgxpool.Conn, id int64, requests []auction.
 		keys[i], bidders[i] = r.Key, r.BidderID
 	}
 	var (
-		row     db.Auction
-		now     time.Time
-		earlier []db.Bid
-		paddles []db.BidPaddlesRow
+		row             db.Auction
+		now             time.Time
+		earlier, recent []db.Bid
+		paddles         []db.BidPaddlesRow
 	)
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN")
@@ -118,6 +119,7 @@ func lock(ctx context.Context, conn *pgxpool.Conn, id int64, requests []auction.
 	batch.Queue(db.Clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now) })
 	batch.Queue(db.BidsByRequest, keys, id).Query(many(&earlier))
 	batch.Queue(db.BidPaddles, bidders, id).Query(many(&paddles))
+	batch.Queue(db.BidsLatest, id, live.RecentMax).Query(many(&recent))
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		if db.IsNoRows(err) {
 			_, rollback := conn.Exec(ctx, "ROLLBACK")
@@ -126,6 +128,7 @@ func lock(ctx context.Context, conn *pgxpool.Conn, id int64, requests []auction.
 		return underLock{}, err
 	}
 	got := underLock{state: row.State(), now: now}
+	got.recent = db.AcceptedMany(recent, got.state.Currency)
 	got.memory = auction.Memory{ByKey: make(map[uuid.UUID]auction.Bid, len(requests)), Paddles: make(map[int64]int, len(requests))}
 	for _, bid := range db.AcceptedMany(earlier, got.state.Currency) {
 		got.memory.ByKey[bid.Key] = bid
@@ -191,9 +194,12 @@ func writeParams(before, after auction.State, accepted []auction.Bid) db.Auction
 	return arg
 }
 
-// newest are the newest of the accepted bids, newest first: what an announcement tells. Those before them are known to whoever watches.
-func newest(accepted []auction.Bid) []auction.Bid {
-	bids := slices.Clone(accepted[max(0, len(accepted)-live.RecentMax):])
-	slices.Reverse(bids)
-	return bids
+// newest puts accepted bids before those that were the newest, newest first, and keeps RecentMax: an announcement is complete by itself, since it may
+// overtake that of another node.
+func newest(accepted, recent []auction.Bid) []auction.Bid {
+	bids := make([]auction.Bid, 0, live.RecentMax)
+	for i := len(accepted) - 1; i >= 0 && len(bids) < live.RecentMax; i-- {
+		bids = append(bids, accepted[i])
+	}
+	return append(bids, recent[:min(len(recent), live.RecentMax-len(bids))]...)
 }

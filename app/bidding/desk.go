@@ -107,6 +107,9 @@ func (d *Desk) Place(ctx context.Context, r auction.Request) (bid auction.Bid, r
 	}
 }
 
+// Learn tells the desk what others on its node have done to an auction, before they answer: closed, cancelled or moved it.
+func (d *Desk) Learn(s auction.State) { d.early.learn(s) }
+
 func (d *Desk) enqueue(t *ticket) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,6 +2,7 @@ package bidding
 
 import (
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -17,8 +18,8 @@ const (
 	freshFor = 100 * time.Millisecond
 	// companyMin is how many bids a batch has that begins a memory: whoever bids alone has nobody to keep out of the way.
 	companyMin = 2
-	// risenMax bounds the auctions whose price a desk remembers, and risenKeysMax the keys of each; beyond them it starts anew. Full they are
-	// some 60 MB.
+	// risenMax bounds the auctions whose price a desk remembers: beyond them others are asked about. risenKeysMax bounds the keys of each: beyond them it
+	// starts anew. Full they are some 60 MB.
 	risenMax, risenKeysMax = 100, 10_000
 )
 
@@ -71,18 +72,16 @@ func (e *early) refusal(r auction.Request, at time.Time) error {
 	return nil
 }
 
-// note remembers what a batch of so many bids led to, once that is committed and before anybody is answered.
-func (e *early) note(bids int, before, after auction.State, accepted []auction.Bid, now time.Time) {
+// note remembers what a batch of so many bids led to, once that is committed and before anybody is answered. Now is the database's clock in that batch, and
+// began a moment before it was read; when the end has come by it, this is known no more.
+func (e *early) note(bids int, before, after auction.State, accepted []auction.Bid, now, began time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := e.auctions[after.ID]
-	switch {
-	case known == nil && bids < e.company:
+	if known == nil && (bids < e.company || !e.room()) || known != nil && known.state.Version > after.Version {
 		return
-	case known == nil && len(e.auctions) >= risenMax:
-		clear(e.auctions)
 	}
-	if known == nil || known.state.Version != before.Version || len(known.keys) > risenKeysMax {
+	if known == nil || known.state.Version != before.Version || time.Now().After(known.until) || len(known.keys) > risenKeysMax {
 		known = &risen{from: before.CurrentPrice, keys: map[uuid.UUID]struct{}{}}
 		e.auctions[after.ID] = known
 	}
@@ -90,9 +89,30 @@ func (e *early) note(bids int, before, after auction.State, accepted []auction.B
 		known.keys[bid.Key] = struct{}{}
 	}
 	known.state, known.now, known.until = after, now, time.Now().Add(e.fresh)
+	if ends := began.Add(after.EndAt.Sub(now)); ends.Before(known.until) {
+		known.until = ends
+	}
 }
 
-// forget is for an auction about which the last batch left doubts.
+// room makes room for another auction, if it can.
+func (e *early) room() bool {
+	if len(e.auctions) >= risenMax {
+		now := time.Now()
+		maps.DeleteFunc(e.auctions, func(_ int64, known *risen) bool { return now.After(known.until) })
+	}
+	return len(e.auctions) < risenMax
+}
+
+// learn is told what others on this node have done to an auction: cancelled, closed or moved it. From then on the desk is asked.
+func (e *early) learn(s auction.State) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known := e.auctions[s.ID]; known != nil && known.state.Version < s.Version {
+		known.state, known.until = s, time.Time{}
+	}
+}
+
+// forget is for an auction about which the last batch left doubts, or that is decided elsewhere.
 func (e *early) forget(id int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

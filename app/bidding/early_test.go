@@ -2,6 +2,7 @@ package bidding_test
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/bidding"
+	"martelo/app/live"
+	"martelo/app/selling"
 )
 
 // remembering is a desk that refuses by what it knows for the whole test.
@@ -139,20 +142,50 @@ func TestWhatWasKnownIsAskedAgain(t *testing.T) {
 	}
 }
 
-// When the desk has heard that an auction is over, nobody is told that more money would help.
-func TestTheEndIsNotHiddenByAKnownPrice(t *testing.T) {
-	h := newHouse(t, 2)
+// When the end has come, or somebody on the node has ended or moved the auction, nobody is told by what was known before.
+func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
+	h := newHouseIn(t, auction.Hot, 2)
+	h.lane = auction.Standard
 	desk := h.remembering()
-	id := h.open(hour, auction.SoftClose{})
-	h.place(desk, request(id, h.bidders[0], 102000))
-	h.end(id)
-	var closed *auction.ClosedError
-	if _, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 103000)); !errors.As(err, &closed) {
-		t.Fatalf("told %v", err)
+	sales := selling.New(h.pool, func(u live.Update) { desk.Learn(u.State) }, slog.New(slog.DiscardHandler)).WithHot(h.reader)
+	admin := auction.Actor{Admin: true}
+	low := func(id int64) error {
+		_, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 101500))
+		return err
 	}
-	if _, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 101500)); !errors.As(err, &closed) {
-		t.Errorf("told %v", err)
-	}
+	t.Run("the end", func(t *testing.T) {
+		id := h.open(400*time.Millisecond, auction.SoftClose{})
+		h.place(desk, request(id, h.bidders[0], 102000))
+		h.eventually(5*time.Second, "its end has come", func() bool {
+			return h.count(`SELECT count(*) FROM auctions WHERE id = $1 AND end_at <= clock_timestamp()`, id) == 1
+		})
+		var closed *auction.ClosedError
+		if err := low(id); !errors.As(err, &closed) {
+			t.Errorf("told %v", err)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		id := h.open(hour, auction.SoftClose{})
+		h.place(desk, request(id, h.bidders[0], 102000))
+		if err := sales.Cancel(t.Context(), id, admin); err != nil {
+			t.Fatal(err)
+		}
+		if err := low(id); !errors.Is(err, auction.ErrCancelled) {
+			t.Errorf("told %v", err)
+		}
+	})
+	t.Run("moved to the hot lane", func(t *testing.T) {
+		id := h.open(hour, auction.SoftClose{})
+		h.place(desk, request(id, h.bidders[0], 102000))
+		if err := sales.Move(t.Context(), id, admin, auction.Hot); err != nil {
+			t.Fatal(err)
+		}
+		h.place(desk, request(id, h.bidders[1], 105000))
+		var low *auction.TooLowError
+		if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 101500)); !errors.As(err, &low) || low.CurrentPrice != cents(105000) {
+			t.Errorf("told %v", err)
+		}
+	})
 }
 
 // Whatever two desks that remember prices are asked, in whatever order, they accept what the rulebook accepts, know each twin, and refuse what the

@@ -60,6 +60,7 @@ func (d *Desk) inItsLane(ctx context.Context, id int64, requests []auction.Reque
 		}
 		return answers, update, err
 	}
+	d.early.forget(id)
 	answers, update, err := d.lanes.lane.Decide(ctx, id, requests)
 	if errors.Is(err, hot.ErrStandard) {
 		d.lanes.note(id, false)

@@ -324,3 +324,27 @@ func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
 		}
 	}
 }
+
+// An announcement tells the newest bids whole, also when those before its own were taken by another desk: it may come before theirs.
+func TestAnAnnouncementIsCompleteByItself(t *testing.T) {
+	h := newHouse(t, 2)
+	told := make(chan live.Update, 10)
+	here, there := h.announcing(func(u live.Update) { told <- u }), h.desk()
+	id := h.open(hour, auction.SoftClose{})
+	for n := range int64(12) {
+		placer := []placer{here, there}[n%2]
+		h.place(placer, request(id, h.bidders[n%2], 101000+n*1000))
+	}
+	var last live.Update
+	for range 6 {
+		last = <-told
+	}
+	if len(last.Recent) != live.RecentMax {
+		t.Fatalf("it tells %d bids", len(last.Recent))
+	}
+	for i, bid := range last.Recent {
+		if bid.Seq != int64(11-i) || bid.ID == 0 {
+			t.Errorf("bid %d from the newest is %+v", i, bid)
+		}
+	}
+}

@@ -40,6 +40,9 @@ local function ask(key, bid)
     local memory = redis.call('GET', key) or '|'
     local bar = find(memory, '|', 1, true)
     local bids, requests = since(sub(memory, 1, bar - 1), ';'), since(sub(memory, bar + 1), ' ')
+    if sub(requests, -digits - 1, -2) > now_text then
+        bids, requests = '', '' -- the clock has gone back: by it nobody has asked yet
+    end
     if count(requests, ' ') >= requests_max then
         return wait_for(requests)
     end
