@@ -125,6 +125,12 @@ func (l *Lane) Offered(ctx context.Context) error {
 	return nil
 }
 
+// Reach asks Redis whether it answers; the error wraps auction.ErrUnavailable.
+func (l *Lane) Reach(ctx context.Context) error {
+	_, err := l.check(ctx)
+	return err
+}
+
 // check asks Redis for its settings and says clearly, once, when they are weaker than what a 201 promises.
 func (l *Lane) check(ctx context.Context) (*verdict, error) {
 	weakness, err := l.weakness(ctx)

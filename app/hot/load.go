@@ -18,8 +18,8 @@ const (
 	// loadBidsMax is the longest log that is loaded, since every key in it must be known to Redis: a few seconds' work and some 30 MB. An
 	// auction with more goes on in the standard lane.
 	loadBidsMax = 100_000
-	// loadChunk is how many bids are loaded at a time.
-	loadChunk = 2000
+	// loadChunk is how many bids are loaded at a time: what a busy Redis writes to a slow disk well within redisWithin.
+	loadChunk = 500
 	// loadLonger is how much longer than a batch loading may take: those whose bids wait may hear that they must ask again, and find it done.
 	loadLonger = time.Second
 	// loadedFor is how long what was loaded stays in Redis until somebody decides by it: the transaction that loaded it may have failed,

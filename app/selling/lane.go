@@ -105,6 +105,9 @@ func (d *Desk) toHot(ctx context.Context, q *db.Queries, row db.Auction) (auctio
 	if err := d.offered(ctx); err != nil {
 		return auction.State{}, nil, err
 	}
+	if err := d.hot.Reach(ctx); err != nil {
+		return auction.State{}, nil, err // its bids would stand still
+	}
 	latest, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: live.RecentMax})
 	if err != nil {
 		return auction.State{}, nil, err
