@@ -140,6 +140,25 @@ func TestARefusedBidIsNotRecorded(t *testing.T) {
 	}
 }
 
+// A clock of Redis that has gone back locks nobody out for as long as it went.
+func TestAClockThatWentBackIsForgiven(t *testing.T) {
+	t.Parallel()
+	client := dbtest.Redis(t)
+	l := open(t, client)
+	const later = "9000000000000000"
+	bids, requests := "", ""
+	for range 5 {
+		bids += later + " 42:" + uuid.NewString() + ";"
+		requests += later + " "
+	}
+	if err := client.Set(t.Context(), "bidder:{recent}:7", bids+"|"+requests, time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if wait := l.Bid(t.Context(), 7, 42, uuid.New()); wait != 0 {
+		t.Errorf("a bidder is to wait for %v", wait)
+	}
+}
+
 func TestManyWhoAskTogetherAreCountedApart(t *testing.T) {
 	t.Parallel()
 	l := open(t, dbtest.Redis(t))
