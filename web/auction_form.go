@@ -36,7 +36,7 @@ func (s *Server) auctionForm(c echo.Context) error {
 	if !who.MaySell() {
 		return errForbidden
 	}
-	values, err := readForm(c.Response(), c.Request())
+	values, err := s.formOf(c)
 	if err != nil {
 		return err
 	}

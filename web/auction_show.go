@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -43,7 +44,22 @@ func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, er
 	if asksFragment(c.Request()) {
 		return http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}), nil
 	}
+	bringAmountBack(&view.Desk, c.QueryParam(fragments.FieldAmount))
 	return http.StatusOK, pages.Auction(view), nil
+}
+
+// typedLengthMax bounds an amount that is brought back, in bytes: nobody types more.
+const typedLengthMax = 128
+
+// bringAmountBack puts an amount that was typed before signing in into the field again. It is not bid by that.
+func bringAmountBack(desk *fragments.BidFormView, amount string) {
+	if amount == "" || len(amount) > typedLengthMax || !utf8.ValidString(amount) {
+		return
+	}
+	desk.Amount = amount
+	if desk.Bidding == fragments.BiddingSignIn {
+		desk.SignInURL = signInToBid(desk.Lot.ID, typedBid{text: amount})
+	}
 }
 
 // auctionView is an auction's page for whoever looks, with its newest bids.

@@ -42,7 +42,9 @@ type UnconfirmedError struct {
 	MinimumBid   money.Amount
 }
 
-func (e *UnconfirmedError) Error() string { return "auction: bid of " + e.Amount.String() + " to be confirmed" }
+func (e *UnconfirmedError) Error() string {
+	return "auction: bid of " + e.Amount.String() + " to be confirmed"
+}
 
 // ClosedError refuses what comes at or after the end, and tells by which clock: whoever thought there were ten seconds left can see it.
 type ClosedError struct{ EndAt, DecidedAt time.Time }

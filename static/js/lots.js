@@ -21,7 +21,7 @@ function standingOf(state, line) {
   const { leader, status } = state.dataset;
   const leads = leader === viewer;
   if (leads) line.dataset.bidHere = '';
-  if (line.dataset.bidHere === undefined) return '';
+  if (line.dataset.bidHere === undefined) return line.dataset.standing && 'none'; // who may not bid has no line
   if (status === 'CANCELLED') return 'off';
   if (status === 'CLOSED') return leads ? 'won' : 'lost';
   return leads ? 'leading' : 'outbid';
@@ -48,6 +48,7 @@ function updateParts(state) {
   for (const part of all(`[data-part-of="${state.dataset.lot}"]`)) {
     const hide = !part.dataset.when.split(' ').includes(state.dataset.status);
     if (hide && part.contains(document.activeElement)) state.focus({ preventScroll: true });
+    if (part.hidden && !hide) all('button, [data-prefilled]', part).forEach(changed);
     part.hidden = hide;
   }
   const desk = document.getElementById(`bid-desk-${state.dataset.lot}`);
