@@ -278,7 +278,7 @@ func (f *fair) outbidWhileTyping() {
 		f.Errorf("what was typed is now %q", typed)
 	}
 	for _, wrong := range []struct{ typed, words string }{
-		{"1e9", "plain digits"}, {"1200.001", "An amount in USD has at most 2 decimals."}, {"1.234,50", "plain digits"},
+		{"1e9", "plain digits"}, {"1200.001", "at most 2 decimals"}, {"1.234,50", "plain digits"},
 	} {
 		ann.bids(lot, wrong.typed)
 		ann.reads(".desk .notice--bad", wrong.words)

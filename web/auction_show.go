@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -73,10 +74,10 @@ func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (
 
 // desk is the viewer's place at a lot, with a fresh key.
 func (s *Server) desk(c echo.Context, viewer *layouts.Viewer, lot fragments.LotView) (fragments.BidFormView, error) {
-	desk := fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey()}
+	desk := fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey(), Amount: amountBefore(c.Request())}
 	if viewer == nil {
 		desk.Bidding = fragments.BiddingSignIn
-		desk.SignInURL = components.ReturnURL(components.PathSignIn, components.AuctionPath(lot.ID))
+		desk.SignInURL = components.BidSignInURL(lot.ID, desk.Amount)
 		return desk, nil
 	}
 	if viewer.ID == lot.SellerID {
@@ -88,6 +89,23 @@ func (s *Server) desk(c echo.Context, viewer *layouts.Viewer, lot fragments.LotV
 		desk.BidHere, err = s.Catalog.HasBid(c.Request().Context(), lot.ID, viewer.ID)
 	}
 	return desk, err
+}
+
+// amountTextMax bounds an amount in an address; package money reads no longer text.
+const amountTextMax = 64
+
+// amountBefore is the amount that somebody typed before signing in, which the address has kept. A link on another site
+// fills in nothing: what stands in the field is the viewer's own.
+func amountBefore(r *http.Request) string {
+	text := r.URL.Query().Get(components.QueryAmount)
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		return ""
+	}
+	if len(text) > amountTextMax || !utf8.ValidString(text) {
+		return ""
+	}
+	return text
 }
 
 // mayCancel tells whether the page offers to cancel: the rulebook's answer, as far as it can be known beforehand.
