@@ -1,7 +1,7 @@
 // Runs in every page that the tests open, before the page's own script.
 (() => {
   'use strict';
-  const seen = window.seen = { prices: {}, standings: {}, said: [], countdowns: new Set(), clicked: 0 };
+  const seen = window.seen = { prices: {}, standings: {}, said: [], countdowns: new Set(), clicked: 0, movedAt: Date.now() };
 
   document.addEventListener('securitypolicyviolation', event => {
     console.error(`content policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
@@ -24,6 +24,15 @@
 
   document.addEventListener('DOMContentLoaded', () => {
     look();
-    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    // When something that a bidder may press, or must read before it, last changed.
+    const bidding = '.panel__price, .answer, .quick-steps, .standing, [data-part-of]';
+    new MutationObserver(records => {
+      const beneath = ({ target }) => {
+        const el = target.closest ? target : target.parentElement;
+        return el?.matches('.sale__desk') || el?.closest(bidding);
+      };
+      if (records.some(beneath)) seen.movedAt = Date.now();
+      look();
+    }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   });
 })();

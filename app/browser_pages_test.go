@@ -259,7 +259,7 @@ func (f *fair) keyboard() {
 		f.Fatalf("the way to the bid button: %s", way)
 	}
 	ann.do(chromedp.KeyEvent("\r"))
-	ann.reads(".standing", "You lead.")
+	ann.reads(".standing", "You are the highest bidder.")
 	if at := run[string](ann, `document.activeElement.id`); at != button {
 		f.Errorf("after the answer the focus is on %q", at)
 	}

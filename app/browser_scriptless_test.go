@@ -53,31 +53,34 @@ func (f *fair) withoutScript() {
 func (f *fair) bidsWithoutScript(b *tab, lot auctionReply) {
 	f.Helper()
 	field, button := fmt.Sprintf("#amount-%d", lot.ID), fmt.Sprintf("#place-bid-%d", lot.ID)
-	b.leads(quickStep(lot, 0), http.StatusOK)
-	b.reads(".main > .notice", "Your bid of $1,010.00 was accepted: you lead.")
-	b.reads(".standing", "You lead.")
+	b.leads(quickStep(lot, 1), http.StatusOK)
+	b.reads(".main > .notice", "Your bid of $1,020.00 was accepted: you are the highest bidder.")
+	b.reads(".standing", "You are the highest bidder.")
 	b.reads(".history__own td:nth-child(2)", "You")
 	b.reads(".panel__lines time", "UTC") // no script, so nobody knows the reader's zone
 
 	// The page cannot know that somebody else has bid meanwhile.
 	f.outbids(lot, f.ben, 1200)
-	b.fill(field, "1020")
+	b.fill(field, "1030")
 	b.leads(button, http.StatusConflict)
-	b.reads(".desk .notice--bad", "$1,020.00 is not enough any more: the least you can bid is $1,210.00.")
+	b.reads(".desk .notice--bad", "$1,030.00 is too low. Bid at least $1,210.00.")
 	b.reads(".standing", "You have been outbid.")
-	if typed := b.value(field); typed != "1020" {
+	if typed := b.value(field); typed != "1030" {
 		f.Errorf("what was typed is now %q", typed)
 	}
 	b.fill(field, "1210")
 	b.leads(button, http.StatusOK)
-	b.reads(".main > .notice", "Your bid of $1,210.00 was accepted: you lead.")
+	b.reads(".main > .notice", "Your bid of $1,210.00 was accepted: you are the highest bidder.")
 }
 
 // sendsTwice sends one form twice, as an impatient browser does: it counts once, and the second answer says so.
 func (f *fair) sendsTwice(b *tab, lot auctionReply) {
 	f.Helper()
 	before := f.here.auction(lot.ID).BidCount
-	b.fill(fmt.Sprintf("#amount-%d", lot.ID), "2000")
+	f.outbids(lot, f.ben, 1900)
+	before++
+	b.goes(f.here.url + lotPath(lot))
+	b.fill(amountField(lot), "2000")
 	run[bool](b, `(() => {
 		const form = document.querySelector('.bid-form');
 		fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {Accept: 'text/html'}, redirect: 'manual'});
@@ -85,7 +88,7 @@ func (f *fair) sendsTwice(b *tab, lot auctionReply) {
 	})()`)
 	eventually(f, seenWithin, "the first copy has arrived", func() bool { return f.here.auction(lot.ID).BidCount == before+1 })
 	b.leads(fmt.Sprintf("#place-bid-%d", lot.ID), http.StatusOK)
-	b.reads(".main > .notice", "Your bid of $2,000.00 was accepted: you lead. (It had arrived already and was counted once.)")
+	b.reads(".main > .notice", "Your bid of $2,000.00 was accepted: you are the highest bidder. (It had arrived already and was counted once.)")
 	if after := f.here.auction(lot.ID).BidCount; after != before+1 {
 		f.Errorf("%d bids came of one form", after-before)
 	}

@@ -23,7 +23,7 @@ const Prefix = "/static/"
 // releases apart; nothing is protected by the hash.
 const hashDigits = 10
 
-//go:embed css/*.css app.js favicon.svg vendor/*.js
+//go:embed css/*.css js/*.js favicon.svg vendor/*.js
 var sources embed.FS
 
 // sheets are the parts of app.css in the order they are joined. The order inside the cascade does not come from
@@ -33,9 +33,13 @@ var sheets = []string{
 	"desk", "history", "facts", "sale", "list", "create", "account", "error", "utilities",
 }
 
+// scripts are the parts of app.js in the order they are joined: a part uses at once only what stands before it.
+var scripts = []string{
+	"page", "clock", "times", "announce", "lots", "bid", "forms", "frames", "countdown", "stream", "begin",
+}
+
 // files are the single files: name under Prefix to name in sources.
 var files = map[string]string{
-	"app.js":              "app.js",
 	"favicon.svg":         "favicon.svg",
 	"htmx.min.js":         "vendor/htmx.min.js",
 	"htmx-ext-sse.min.js": "vendor/htmx-ext-sse.min.js",
@@ -61,6 +65,7 @@ type catalogue struct {
 var load = sync.OnceValue(func() catalogue {
 	all := catalogue{hashed: map[string]string{}, assets: map[string]asset{}}
 	all.add("app.css", joinSheets())
+	all.add("app.js", joinScripts())
 	for name, source := range files {
 		all.add(name, read(source))
 	}
@@ -80,6 +85,17 @@ func joinSheets() []byte {
 	for _, sheet := range sheets {
 		joined.Write(read("css/" + sheet + ".css"))
 	}
+	return joined.Bytes()
+}
+
+// joinScripts puts the parts into one function, so that they share a scope and leave the page's own alone.
+func joinScripts() []byte {
+	var joined bytes.Buffer
+	joined.WriteString("(() => {\n'use strict';\n")
+	for _, script := range scripts {
+		joined.Write(read("js/" + script + ".js"))
+	}
+	joined.WriteString("})();\n")
 	return joined.Bytes()
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,9 +124,24 @@ func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 func TestScriptNeedsNoUnsafePolicy(t *testing.T) {
 	t.Parallel()
 	forbidden := regexp.MustCompile(`\beval\(|new Function|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\.style\b|parseFloat|https?://`)
-	for n, line := range strings.Split(string(read("app.js")), "\n") {
-		if found := forbidden.FindString(line); found != "" {
-			t.Errorf("app.js:%d uses %s", n+1, found)
+	for _, script := range scripts {
+		for n, line := range strings.Split(string(read("js/"+script+".js")), "\n") {
+			if found := forbidden.FindString(line); found != "" {
+				t.Errorf("%s.js:%d uses %s", script, n+1, found)
+			}
+		}
+	}
+}
+
+func TestEveryScriptIsJoined(t *testing.T) {
+	t.Parallel()
+	entries, err := fs.ReadDir(sources, "js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !slices.Contains(scripts, strings.TrimSuffix(entry.Name(), ".js")) {
+			t.Errorf("js/%s is not part of app.js", entry.Name())
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (s *Server) accountSell(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.emptyForm(c); err != nil {
+		return err
+	}
 	if !s.OpenSelling && !who.MaySell() {
 		return errForbidden
 	}

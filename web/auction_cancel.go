@@ -21,7 +21,7 @@ func (s *Server) auctionCancel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readBody(c.Response(), c.Request()); err != nil {
+	if err := s.emptyForm(c); err != nil {
 		return err
 	}
 	refusal := s.Cancel(c.Request().Context(), id, who.Actor())

@@ -65,16 +65,26 @@ func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.Cr
 	return form, 0, nil
 }
 
-// signInAgain answers a lot's form from somebody who is signed out with a sign-in page that carries the form along.
-// Nothing is kept for strangers: what they sent goes back to them.
+// signInAgain answers a lot's form from somebody who is signed out, or as somebody else, with a sign-in page that
+// carries the form along. Nothing is kept for strangers: what they sent goes back to them.
 func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refusal error) error {
-	if !errors.Is(refusal, errUnauthenticated) || !asksPage(c.Request()) {
+	var reason string
+	switch {
+	case errors.Is(refusal, errUnauthenticated):
+		reason = "You are signed out. Sign in"
+	case errors.Is(refusal, errOtherViewer):
+		reason = "Somebody else has signed in here since the form was opened. Sign in as yourself"
+	case errors.Is(refusal, errForbidden):
+		reason = "This account may not sell. Sign in with one that may"
+	}
+	if reason == "" || !asksPage(c.Request()) {
 		return refusal
 	}
 	return s.signInPage(c, s.noteProblem(c, refusal).Status, pages.SignInView{
 		Next: components.PathNewAuction, Carried: form.Fields(),
 		Notice: &components.Notice{
-			Kind: components.NoticeBad, Text: "You are signed out, and nothing was published. Sign in: your lot comes back as you entered it.",
+			Kind: components.NoticeBad,
+			Text: reason + ": your lot comes back as you entered it. Nothing was published.",
 		},
 	})
 }

@@ -68,12 +68,15 @@ func (s *Server) auctionReview(c echo.Context) error {
 // auctionForm is POST /auctions from the form: it leads to the review, shows the form again, or publishes, as the
 // button says.
 func (s *Server) auctionForm(c echo.Context) error {
-	values, err := readForm(c.Response(), c.Request())
-	if err != nil {
+	values, err := s.formOf(c)
+	if err != nil && !errors.Is(err, errOtherViewer) {
 		return err
 	}
 	form, step := readCreateForm(values), values.Get(pages.FieldStep)
-	who, err := s.seller(c)
+	who, refused := s.seller(c)
+	if err == nil {
+		err = refused
+	}
 	if err != nil {
 		return s.signInAgain(c, form, err)
 	}

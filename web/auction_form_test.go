@@ -84,6 +84,27 @@ func TestALotComesBackAfterSigningIn(t *testing.T) {
 	}
 }
 
+func TestALotComesBackFromAnotherAccount(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.sellerAt("ana@example.com")
+	b, me := h.signedUp("ben@example.com")
+	for name, form := range map[string]map[string]string{
+		"may not sell":                lotForm(map[string]string{"step": "publish", "viewer": strconv.FormatInt(me, 10)}),
+		"Somebody else has signed in": lotForm(map[string]string{"step": "publish", "viewer": strconv.FormatInt(me+1, 10)}),
+	} {
+		door := b.submit("/auctions", form)
+		door.page(t, 403).has(t, name, "your lot comes back")
+		fields := door.hidden()
+		fields["email"], fields["password"] = "ana@example.com", "a good long password"
+		ana := h.browser()
+		ana.follow(ana.submit("/signin", fields)).page(t, 200).has(t, `value="Uhr"`, "Schön.")
+	}
+	if h.lots() != 0 {
+		t.Error("something was published")
+	}
+}
+
 func TestTheReviewHasAnAddress(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -300,7 +321,7 @@ func TestAnAmountComesBackAfterSigningIn(t *testing.T) {
 		t.Errorf("%v bids", bids)
 	}
 	visitor.get(auctionPath(id)+"?amount=2345,50", header("Sec-Fetch-Site", "cross-site")).page(t, 200).lacks(t, "2345,50")
-	visitor.get(auctionPath(id)+"?amount="+strings.Repeat("9", 100)).page(t, 200).lacks(t, "9999999999")
+	visitor.get(auctionPath(id)+"?amount="+strings.Repeat("9", 200)).page(t, 200).lacks(t, "9999999999")
 	visitor.get(auctionPath(id)+"?amount=%22%3E%3Cscript%3E").page(t, 200).lacks(t, "<script>\"")
 }
 

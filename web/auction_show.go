@@ -44,7 +44,25 @@ func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, er
 	if asksFragment(c.Request()) {
 		return http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}), nil
 	}
+	// A link on another site fills in nothing: what stands in the field is what the viewer typed.
+	if site := c.Request().Header.Get("Sec-Fetch-Site"); site != "cross-site" && site != "same-site" {
+		bringAmountBack(&view.Desk, c.QueryParam(fragments.FieldAmount))
+	}
 	return http.StatusOK, pages.Auction(view), nil
+}
+
+// typedLengthMax bounds an amount that is brought back, in bytes: nobody types more.
+const typedLengthMax = 128
+
+// bringAmountBack puts an amount that was typed before signing in into the field again. It is not bid by that.
+func bringAmountBack(desk *fragments.BidFormView, amount string) {
+	if amount == "" || len(amount) > typedLengthMax || !utf8.ValidString(amount) {
+		return
+	}
+	desk.Amount = amount
+	if desk.Bidding == fragments.BiddingSignIn {
+		desk.SignInURL = signInToBid(desk.Lot.ID, typedBid{text: amount})
+	}
 }
 
 // auctionView is an auction's page for whoever looks, with its newest bids.
@@ -74,10 +92,10 @@ func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (
 
 // desk is the viewer's place at a lot, with a fresh key.
 func (s *Server) desk(c echo.Context, viewer *layouts.Viewer, lot fragments.LotView) (fragments.BidFormView, error) {
-	desk := fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey(), Amount: amountBefore(c.Request())}
+	desk := fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey()}
 	if viewer == nil {
 		desk.Bidding = fragments.BiddingSignIn
-		desk.SignInURL = components.BidSignInURL(lot.ID, desk.Amount)
+		desk.SignInURL = components.ReturnURL(components.PathSignIn, components.AuctionPath(lot.ID))
 		return desk, nil
 	}
 	if viewer.ID == lot.SellerID {
@@ -89,23 +107,6 @@ func (s *Server) desk(c echo.Context, viewer *layouts.Viewer, lot fragments.LotV
 		desk.BidHere, err = s.Catalog.HasBid(c.Request().Context(), lot.ID, viewer.ID)
 	}
 	return desk, err
-}
-
-// amountTextMax bounds an amount in an address; package money reads no longer text.
-const amountTextMax = 64
-
-// amountBefore is the amount that somebody typed before signing in, which the address has kept. A link on another site
-// fills in nothing: what stands in the field is the viewer's own.
-func amountBefore(r *http.Request) string {
-	text := r.URL.Query().Get(components.QueryAmount)
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "cross-site", "same-site":
-		return ""
-	}
-	if len(text) > amountTextMax || !utf8.ValidString(text) {
-		return ""
-	}
-	return text
 }
 
 // mayCancel tells whether the page offers to cancel: the rulebook's answer, as far as it can be known beforehand.

@@ -87,6 +87,9 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	case "own_auction", "has_bids", "auction_cancelled", "idempotency_key_reused", "invalid_field", "malformed_request":
 		view.Advice = p.Detail
 	}
+	if p.Detail == otherViewerWords {
+		view.Advice = p.Detail
+	}
 	var err error
 	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
 		view.PageView = layouts.PageView{Title: p.Title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now()}

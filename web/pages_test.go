@@ -277,7 +277,7 @@ func TestABidFromThePage(t *testing.T) {
 	first := keyIn(t, b.get(auctionPath(id)))
 	good := map[string]string{"key": first, "amount": " 1010 "}
 	accepted := b.submit(bidsOf(id), good, script)
-	accepted.page(t, 200).has(t, "you lead", "bid-desk-")
+	accepted.page(t, 200).has(t, "you are the highest bidder", "bid-answer-")
 	accepted.lacks(t, "<html", "Somebody Secret")
 	second := keyIn(t, accepted)
 	if second == first {
@@ -286,22 +286,23 @@ func TestABidFromThePage(t *testing.T) {
 	b.submit(bidsOf(id), good, script).page(t, 200).has(t, "counted once")
 	b.submit(bidsOf(id), map[string]string{"key": first, "amount": "5000"}, script).page(t, 422).has(t, "used for another bid")
 	low := b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1015"}, script)
-	low.page(t, 409).has(t, "not enough", `value="1015"`, `aria-invalid="true"`)
-	b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1.500,00"}, script).page(t, 422).has(t, "for example 1250.00", `value="1.500,00"`)
+	low.page(t, 409).has(t, "too low", "data-wrong")
+	b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1e3"}, script).page(t, 422).has(t, "for example 1,250.00", "data-wrong")
 	b.submit(bidsOf(id), map[string]string{"key": "x", "amount": "1500"}, script).page(t, 400).has(t, "could not be read")
 	h.other.bidOn(h, id, "1100")
 	quick := b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1010", "quick": "1200.00"}, script)
-	quick.page(t, 200).has(t, "you lead")
+	quick.page(t, 200).has(t, "you are the highest bidder")
 	if got := h.get(auctionPath(id)).json(t); got["currentPrice"] != "1200.00" || got["leaderId"] != float64(me) {
 		t.Errorf("auction is %v", got)
 	}
 	// Without script: back to the page with the news, or the page with the refusal.
-	plain := b.submit(bidsOf(id), map[string]string{"key": uuid.NewString(), "amount": "1300"})
+	h.other.bidOn(h, id, "1250")
+	plain := b.submit(bidsOf(id), map[string]string{"key": uuid.NewString(), "amount": "1.300,00"})
 	plain.status(t, 303)
 	if plain.Header().Get("Location") != auctionPath(id) {
 		t.Errorf("led to %q", plain.Header().Get("Location"))
 	}
-	b.get(auctionPath(id)).page(t, 200).has(t, "you lead", ">You<")
+	b.get(auctionPath(id)).page(t, 200).has(t, "you are the highest bidder", ">You<")
 }
 
 func (w who) bidOn(h *house, id int64, amount string) {
@@ -318,7 +319,7 @@ func TestABidThatIsRefusedOnThePage(t *testing.T) {
 	stranger.submit(bidsOf(id), form(), script).page(t, 401).has(t, "signed out", "/signin")
 	stranger.submit(bidsOf(id), form()).page(t, 401).has(t, "signed out", "<html")
 	b, me := h.signedUp("ana@example.com")
-	b.submit(bidsOf(id), form()).page(t, 409).has(t, "<html", "not enough", `value="1005"`)
+	b.submit(bidsOf(id), form()).page(t, 409).has(t, "<html", "too low", `value="1005"`)
 	b.submit(bidsOf(gone), form(), script).page(t, 409).has(t, "withdrawn")
 	b.submit(bidsOf(1), form(), script).page(t, 404)
 	b.submit("/auctions/x/bids", form()).page(t, 404)
@@ -507,7 +508,7 @@ func TestMyBids(t *testing.T) {
 	h.other.bidOn(h, late, "3000")
 	h.post(auctionPath(gone)+"/cancel", h.admin, "").status(t, 200)
 	mine := b.get("/me/bids").page(t, 200)
-	mine.has(t, "outbid", "You lead", "2,000.00", "view=card")
+	mine.has(t, "outbid", "You are the highest bidder", "2,000.00", "view=card")
 	text := mine.Body.String()
 	if !(strings.Index(text, ">Soon<") < strings.Index(text, ">Late<") && strings.Index(text, ">Late<") < strings.Index(text, ">Gone<")) {
 		t.Error("what is open comes first, soonest end first")

@@ -21,6 +21,7 @@ var (
 	errUnauthenticated  = errors.New("web: nobody is signed in")
 	errBadToken         = errors.New("web: the token is not one of ours")
 	errForbidden        = errors.New("web: not for this account")
+	errOtherViewer      = errors.New("web: a form of somebody else")
 	errCrossOrigin      = errors.New("web: sent by another site")
 	errTooLarge         = errors.New("web: body over the limit")
 	errUnsupportedMedia = errors.New("web: body of another type")
@@ -65,6 +66,9 @@ type problemField struct {
 	Detail string `json:"detail"`
 }
 
+const otherViewerWords = "Somebody else has signed in since this page was opened, so nothing was done. " +
+	"Go back, reload the page and try again."
+
 // plainProblems are the errors that need no figures.
 var plainProblems = []struct {
 	err           error
@@ -79,6 +83,7 @@ var plainProblems = []struct {
 	{account.ErrUnknownToken, 401, "unauthenticated", "Not signed in", "The token is unknown or was revoked."},
 	{account.ErrWrongPassword, 401, "unauthenticated", "Not signed in", "E-mail and password do not go together."},
 	{errForbidden, 403, "forbidden", "Not allowed", "This account may not do that."},
+	{errOtherViewer, 403, "forbidden", "Signed in as somebody else", otherViewerWords},
 	{errCrossOrigin, 403, "forbidden", "Not allowed", "The request came from a page of another site."},
 	{auction.ErrForbidden, 403, "forbidden", "Not allowed", "This account may not do that."},
 	{auction.ErrOwnAuction, 403, "own_auction", "Own auction", "A seller does not bid on an own auction."},
@@ -123,10 +128,12 @@ func describeFigures(err error) (problem, bool) {
 		malformed  malformedError
 		limited    *limitedError
 		tooLow     *auction.TooLowError
+		open       *auction.UnconfirmedError
 		closed     *auction.ClosedError
 		notStarted *auction.NotStartedError
 		field      *auction.FieldError
 		fields     auction.FieldErrors
+		unreadable *unreadableError
 		full       *live.Refusal
 	)
 	switch {
@@ -134,6 +141,11 @@ func describeFigures(err error) (problem, bool) {
 		return newProblem(http.StatusBadRequest, "malformed_request", "Malformed request", string(malformed)), true
 	case errors.As(err, &tooLow):
 		return tooLowProblem(tooLow), true
+	case errors.As(err, &open):
+		p := newProblem(http.StatusConflict, "confirmation_needed", "Confirmation needed",
+			"The bid raises the own lead or is far above the least bid. Send it again with what is to be confirmed.")
+		p.CurrentPrice, p.MinimumBid = open.CurrentPrice.String(), open.MinimumBid.String()
+		return p, true
 	case errors.As(err, &closed):
 		p := newProblem(http.StatusConflict, "auction_closed", "Auction closed", "The auction ended at "+formatTime(closed.EndAt)+".")
 		p.EndTime, p.ServerTime = formatTime(closed.EndAt), formatTime(closed.DecidedAt)
@@ -146,6 +158,9 @@ func describeFigures(err error) (problem, bool) {
 		return fieldsProblem(fields), true
 	case errors.As(err, &field):
 		return fieldsProblem(auction.FieldErrors{field}), true
+	case errors.As(err, &unreadable):
+		words := components.AmountProblem(locales[0], unreadable.currency, unreadable.cause)
+		return fieldsProblem(auction.FieldErrors{{Field: "amount", Reason: words}}), true
 	case errors.As(err, &full):
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable", "No more live viewers can be taken here at this moment.")
 		p.retryAfter = full.RetryAfter()

@@ -14,7 +14,7 @@ func (s *Server) tokenCreate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c.Response(), c.Request())
+	form, err := s.formOf(c)
 	if err != nil {
 		return err
 	}

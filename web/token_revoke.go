@@ -20,6 +20,9 @@ func (s *Server) tokenRevoke(c echo.Context) error {
 	if !ok {
 		return auction.ErrNotFound
 	}
+	if err := s.emptyForm(c); err != nil {
+		return err
+	}
 	err = s.People.RevokeToken(c.Request().Context(), who.ID, id)
 	if errors.Is(err, account.ErrUnknownToken) {
 		return auction.ErrNotFound

@@ -14,12 +14,40 @@ type Request struct {
 	BidderID  int64
 	Amount    money.Decimal
 	Key       uuid.UUID
+	// Ask is what the bidder is to be asked before the bid is taken. Programs do as they are told and are asked nothing.
+	Ask Questions
+}
+
+// Questions are second thoughts about a valid bid, asked of people.
+type Questions struct {
+	// OwnLead: the bidder leads already, and the bid only raises what the bidder pays.
+	OwnLead bool
+	// FarAbove: the bid is more than FarAboveTimes the minimum bid, which may be a slip of the hand.
+	FarAbove bool
+}
+
+// FarAboveTimes is how many times the minimum bid an amount may be before its bidder is asked. One digit too many, or one
+// digit typed into an amount that stood there, makes about ten times of it; who really wants to leap is asked once.
+const FarAboveTimes = 5
+
+// FarAboveUpTo is the highest minimum bid that an amount is far above: amount > FarAboveTimes * minimum, for whole numbers,
+// is minimum <= (amount - 1) / FarAboveTimes.
+func FarAboveUpTo(amount money.Amount) money.Amount {
+	return money.FromMinor((amount.Minor()-1)/FarAboveTimes, amount.Currency())
+}
+
+// questions are those of the asked ones that a valid bid raises in this state.
+func (s State) questions(r Request, amount money.Amount) Questions {
+	return Questions{
+		OwnLead:  r.Ask.OwnLead && r.BidderID == s.LeaderID,
+		FarAbove: r.Ask.FarAbove && !FarAboveUpTo(amount).Less(s.MinimumBid()),
+	}
 }
 
 // Decide takes or refuses one bid at the moment now. An accepted bid comes back with the state it leads to: price, leader, count,
 // version and, inside the soft close, the end, in one step. The paddle is the bidder's number if it is known (0: a first bid).
 // Refusals: ErrOwnAuction, ErrCancelled, *ClosedError, *NotStartedError, *FieldError for an amount the currency cannot express,
-// *TooLowError.
+// *TooLowError, *UnconfirmedError for a valid bid that raises a question its bidder has not answered.
 func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) {
 	amount, err := s.amount(r)
 	if err != nil {
@@ -36,6 +64,11 @@ func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) 
 		return s, Bid{}, &NotStartedError{StartAt: s.StartAt}
 	case amount.Less(s.MinimumBid()):
 		return s, Bid{}, &TooLowError{CurrentPrice: s.CurrentPrice, MinimumBid: s.MinimumBid(), EndAt: s.EndAt, DecidedAt: now}
+	}
+	if open := s.questions(r, amount); open != (Questions{}) {
+		return s, Bid{}, &UnconfirmedError{
+			Questions: open, Amount: amount, CurrentPrice: s.CurrentPrice, MinimumBid: s.MinimumBid(),
+		}
 	}
 	if paddle == 0 {
 		s.BidderCount++

@@ -34,6 +34,18 @@ func (e *TooLowError) Error() string {
 	return fmt.Sprintf("auction: bid below the minimum of %s", e.MinimumBid)
 }
 
+// UnconfirmedError holds a valid bid back until its bidder has answered the questions that it raises. Nothing is recorded.
+type UnconfirmedError struct {
+	Questions
+	Amount       money.Amount
+	CurrentPrice money.Amount
+	MinimumBid   money.Amount
+}
+
+func (e *UnconfirmedError) Error() string {
+	return "auction: bid of " + e.Amount.String() + " to be confirmed"
+}
+
 // ClosedError refuses what comes at or after the end, and tells by which clock: whoever thought there were ten seconds left can see it.
 type ClosedError struct{ EndAt, DecidedAt time.Time }
 
@@ -80,11 +92,12 @@ func IsRefusal(err error) bool {
 		}
 	}
 	var (
-		tooLow     *TooLowError
-		closed     *ClosedError
-		notStarted *NotStartedError
-		field      *FieldError
-		fields     FieldErrors
+		tooLow      *TooLowError
+		unconfirmed *UnconfirmedError
+		closed      *ClosedError
+		notStarted  *NotStartedError
+		field       *FieldError
+		fields      FieldErrors
 	)
-	return errors.As(err, &tooLow) || errors.As(err, &closed) || errors.As(err, &notStarted) || errors.As(err, &field) || errors.As(err, &fields)
+	return errors.As(err, &tooLow) || errors.As(err, &unconfirmed) || errors.As(err, &closed) || errors.As(err, &notStarted) || errors.As(err, &field) || errors.As(err, &fields)
 }

@@ -43,6 +43,11 @@ func theDeskAgreesWithTheRulebook(t *testing.T, lane auction.Lane) {
 			r := auction.Request{
 				AuctionID: id, BidderID: rapid.SampledFrom(bidders).Draw(t, "bidder"),
 				Amount: decimal(rapid.Int64Range(99000, 112000).Draw(t, "amount")), Key: rapid.SampledFrom(keys).Draw(t, "key"),
+				Ask: auction.Questions{OwnLead: rapid.Bool().Draw(t, "ask own lead"), FarAbove: rapid.Bool().Draw(t, "ask far above")},
+			}
+			if rapid.IntRange(0, 9).Draw(t, "slip") == 0 { // around the edge: one minor unit below, at and above it
+				edge := auction.FarAboveTimes * model.MinimumBid().Minor()
+				r.Amount = decimal(edge + rapid.Int64Range(-1, 1).Draw(t, "beside the edge"))
 			}
 			bid, replayed, err := desk.Place(h.Context(), r)
 			// The rulebook is handed the clock the desk decided by: a bid says it, and a refusal is after the last change.
@@ -71,6 +76,10 @@ func told(b auction.Bid, replayed bool, err error) string {
 	var low *auction.TooLowError
 	if errors.As(err, &low) {
 		return fmt.Sprintf("too low: %s, at least %s, until %s", low.CurrentPrice, low.MinimumBid, low.EndAt)
+	}
+	var open *auction.UnconfirmedError
+	if errors.As(err, &open) {
+		return fmt.Sprintf("%+v of %s at %s, at least %s", open.Questions, open.Amount, open.CurrentPrice, open.MinimumBid)
 	}
 	if err != nil {
 		return err.Error()

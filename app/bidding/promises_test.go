@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"martelo/app/auction"
@@ -346,5 +347,41 @@ func TestAnAnnouncementIsCompleteByItself(t *testing.T) {
 		if bid.Seq != int64(11-i) || bid.ID == 0 {
 			t.Errorf("bid %d from the newest is %+v", i, bid)
 		}
+	}
+}
+
+// Somebody whose every press arrives at once, as from a held key, is asked before each but the first: one is taken.
+func TestNobodyRaisesTheOwnLeadUnasked(t *testing.T) { inBothLanes(t, nobodyRaisesTheOwnLeadUnasked) }
+
+func nobodyRaisesTheOwnLeadUnasked(t *testing.T, lane auction.Lane) {
+	h := newHouseIn(t, lane, 1)
+	desk, id := h.desk(), h.open(hour, auction.SoftClose{})
+	h.warm(id, desk)
+	const presses = 28
+	errs := make([]error, presses)
+	var pressing sync.WaitGroup
+	for i := range presses {
+		pressing.Go(func() {
+			_, _, errs[i] = desk.Place(h.Context(), auction.Request{
+				AuctionID: id, BidderID: h.bidders[0], Amount: decimal(101_000 + 1000*int64(i)), Key: uuid.New(),
+				Ask: auction.Questions{OwnLead: true},
+			})
+		})
+	}
+	pressing.Wait()
+	taken := 0
+	for _, err := range errs {
+		var open *auction.UnconfirmedError
+		var low *auction.TooLowError
+		switch {
+		case err == nil:
+			taken++
+		case errors.As(err, &open) && open.OwnLead, errors.As(err, &low):
+		default:
+			t.Errorf("a press was answered %v", err)
+		}
+	}
+	if s := h.state(id); taken != 1 || s.BidCount != 1 {
+		t.Errorf("%d of %d presses were taken, %d bids", taken, presses, s.BidCount)
 	}
 }

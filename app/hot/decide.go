@@ -91,14 +91,20 @@ func unusedOf(drawn []int64, answers []auction.Answer) []int64 {
 
 // ask runs the script. An error leaves open whether it ran.
 func (l *Lane) ask(ctx context.Context, t *terms, requests []auction.Request, drawn []int64) (reply, error) {
-	args := make([]any, 0, 2+5*len(requests))
+	args := make([]any, 0, 2+7*len(requests))
 	args = append(args, t.epoch, live.RecentMax)
 	for i, r := range requests {
-		amount, following := "", ""
+		amount, following, own, far := "", "", "", ""
 		if a, err := r.Amount.In(t.Currency); err == nil {
 			amount, following = amountText(a), amountText(a.Add(t.MinIncrement))
+			if r.Ask.FarAbove && a.IsPositive() {
+				far = amountText(auction.FarAboveUpTo(a))
+			}
 		}
-		args = append(args, r.Key.String(), r.BidderID, amount, following, drawn[i])
+		if r.Ask.OwnLead {
+			own = "own"
+		}
+		args = append(args, r.Key.String(), r.BidderID, amount, following, drawn[i], own, far)
 	}
 	n := namesOf(t.ID, t.epoch)
 	values, err := decideScript.Run(ctx, l.client, n.all(), args...).Slice()
@@ -167,6 +173,8 @@ func (t *terms) answer(r auction.Request, text string, now time.Time) (auction.A
 	case "CLOSED":
 		end, err := readMoment(rest)
 		return auction.Answer{Refusal: &auction.ClosedError{EndAt: end, DecidedAt: now}}, err
+	case "ASK":
+		return t.unconfirmed(r, rest)
 	case "LOW":
 		priceText, endText, _ := strings.Cut(rest, ":")
 		minor, priceErr := strconv.ParseInt(priceText, 10, 64)
@@ -176,6 +184,21 @@ func (t *terms) answer(r auction.Request, text string, now time.Time) (auction.A
 		return auction.Answer{Refusal: low}, errors.Join(priceErr, endErr)
 	}
 	return auction.Answer{}, fmt.Errorf("%w: answer %q", errGarbled, text)
+}
+
+// unconfirmed reads which questions are open, and the price they were raised at.
+func (t *terms) unconfirmed(r auction.Request, text string) (auction.Answer, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return auction.Answer{}, fmt.Errorf("%w: question %q", errGarbled, text)
+	}
+	minor, err := strconv.ParseInt(parts[2], 10, 64)
+	amount, _ := r.Amount.In(t.Currency)
+	price := money.FromMinor(minor, t.Currency)
+	return auction.Answer{Refusal: &auction.UnconfirmedError{
+		Questions: auction.Questions{OwnLead: parts[0] != "", FarAbove: parts[1] != ""},
+		Amount:    amount, CurrentPrice: price, MinimumBid: price.Add(t.MinIncrement),
+	}}, err
 }
 
 func readMoment(text string) (time.Time, error) {

@@ -2,7 +2,8 @@
 -- through Fold and stops the auction if the two ever differ.
 --
 -- KEYS: state, keys, paddles, log, recent (names.go). ARGV: the epoch, how many recent bids are kept, then for each bid its request id,
--- bidder, amount ("" if the currency cannot express it), the next minimum if it is accepted, and the id it would have.
+-- bidder, amount ("" if the currency cannot express it), the next minimum if it is accepted, the id it would have, "own" to
+-- ask before the own lead is raised, and the highest minimum that the amount is far above ("" to ask nothing about it).
 -- Amounts are texts of seventeen digits, so that comparing them is exact for every amount; times are microseconds, exact as doubles.
 -- Returns {word} if nothing can be decided here, or {"OK", state, answers, recent, now}.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'status', 'seller', 'start', 'end', 'window', 'extend', 'price', 'minimum', 'leader',
@@ -23,8 +24,9 @@ local function whole(number)
 end
 
 local answers, accepted = {}, 0
-for i = 3, #ARGV, 5 do
+for i = 3, #ARGV, 7 do
   local request, bidder, amount, following, id = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local own, far = ARGV[i + 5] == 'own' and bidder == leader, ARGV[i + 6] ~= '' and ARGV[i + 6] >= minimum
   local earlier = redis.call('HGET', KEYS[2], request)
   local answer
   if earlier then
@@ -40,6 +42,8 @@ for i = 3, #ARGV, 5 do
     answer = 'EARLY'
   elseif amount < minimum then
     answer = 'LOW ' .. price .. ':' .. whole(ends)
+  elseif own or far then
+    answer = 'ASK ' .. (own and 'own' or '') .. ':' .. (far and 'far' or '') .. ':' .. price
   else
     local known = redis.call('HGET', KEYS[3], bidder)
     if not known then

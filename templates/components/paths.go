@@ -25,24 +25,11 @@ const (
 // AuctionPath is the page of one auction.
 func AuctionPath(id int64) string { return PathAuctions + "/" + Number(id) }
 
-// Names of what pages take in their address.
-const (
-	QueryDraft  = "draft"  // the key of a form that is kept
-	QueryAmount = "amount" // what the field for a bid is filled with at first
-)
+// QueryDraft names the key of a form that is kept, in an address.
+const QueryDraft = "draft"
 
 // DraftPath is the page of a kept form: PathNewAuction for the form itself, PathReview for its review.
 func DraftPath(path, key string) string { return path + "?" + url.Values{QueryDraft: {key}}.Encode() }
-
-// BidSignInURL leads to the sign-in page and back to a lot, whose field then holds the amount that was typed. Nothing
-// is bid by that.
-func BidSignInURL(id int64, amount string) string {
-	lot := AuctionPath(id)
-	if amount != "" {
-		lot += "?" + url.Values{QueryAmount: {amount}}.Encode()
-	}
-	return ReturnURL(PathSignIn, lot)
-}
 
 // BidsPath is where a bid is posted and the bids of an auction are listed.
 func BidsPath(id int64) string { return AuctionPath(id) + "/bids" }

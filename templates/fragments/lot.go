@@ -59,6 +59,7 @@ func (v LotView) attributes() templ.Attributes {
 		"data-price":        v.CurrentPrice.String(),
 		"data-minimum":      v.MinimumBid().String(),
 		"data-minimum-text": v.format(v.MinimumBid()),
+		"data-minimum-edit": components.EditAmount(v.Locale, v.MinimumBid()),
 	}
 }
 
@@ -179,8 +180,8 @@ func (v LotView) overAt() time.Time {
 	return v.ClosedAt
 }
 
-// quickSteps are how many increments above the least bid the quick buttons offer.
-var quickSteps = []int64{0, 1, 2, 5}
+// quickSteps are how many increments above the least bid the quick buttons offer. The least bid itself is in the form.
+var quickSteps = []int64{1, 5}
 
 type quickStep struct {
 	id, label string
@@ -193,14 +194,11 @@ func (v LotView) quickSteps() []quickStep {
 	}
 	steps := make([]quickStep, 0, len(quickSteps))
 	for _, n := range quickSteps {
-		label := "Least bid"
-		if n == 1 {
-			label = "1 step more"
-		} else if n > 1 {
-			label = strconv.FormatInt(n, 10) + " steps more"
-		}
-		id := components.ID("quick", v.ID) + "-" + strconv.FormatInt(n, 10)
-		steps = append(steps, quickStep{id: id, label: label, amount: v.MinimumBid().Add(v.MinIncrement.Times(n))})
+		more := v.MinIncrement.Times(n)
+		steps = append(steps, quickStep{
+			id:    components.ID("quick", v.ID) + "-" + strconv.FormatInt(n, 10),
+			label: "Minimum + " + v.format(more), amount: v.MinimumBid().Add(more),
+		})
 	}
 	return steps
 }

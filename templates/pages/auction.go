@@ -42,7 +42,16 @@ func (v AuctionView) desk() fragments.BidFormView {
 	if d.Lot.ID == 0 {
 		d.Lot = v.Lot
 	}
+	d.ViewerID = v.bidder()
 	return d
+}
+
+// bidder is the viewer if the viewer may bid on the lot, 0 for anybody else.
+func (v AuctionView) bidder() int64 {
+	if v.Desk.Bidding != fragments.BiddingAllowed {
+		return 0
+	}
+	return v.ViewerID()
 }
 
 // paragraphs splits the description at blank lines.

@@ -1,0 +1,8 @@
+// What happens once when the page has loaded.
+
+all('[id][data-version]').forEach(el => isOlder(el.id, BigInt(el.dataset.version)));
+settle(body);
+all('[data-lot]').forEach(state => { updateStanding(state); updateParts(state); });
+chooseZone();
+document.querySelector('[data-focus-first]')?.focus();
+keepTicking();
