@@ -78,7 +78,7 @@ func (f *fair) sellingAcrossClocks() {
 	}
 	sam.fill("#field-title", "Clock that is put forward")
 	sam.leads(".form > .button", http.StatusUnprocessableEntity)
-	sam.reads(".problems", "This did not go through yet:")
+	sam.reads(".problems", "There is a problem")
 	if focused := run[string](sam, `document.activeElement.className`); focused != "problems" {
 		f.Errorf("the focus is on %q and not on what is wrong", focused)
 	}
@@ -89,7 +89,7 @@ func (f *fair) sellingAcrossClocks() {
 	sam.fill("#field-minIncrement", "5.50")
 	sam.set("#field-endTime", end.Format("2006-01-02T15:04"))
 	sam.leads(".form > .button", http.StatusOK)
-	sam.reads("h1", "Read it once more")
+	sam.reads("h1", "Check your lot before publishing")
 	sam.reads(".review", end.Format("Monday, 2 January 2006, 15:04:05")+" in America/New York (UTC"+strings.Replace(end.Format("-07:00"), "-", "−", 1)+")")
 	sam.reads(".review", end.UTC().Format("Monday, 2 January 2006, 15:04:05")+" UTC")
 	sam.reads(".review", "$105.50")

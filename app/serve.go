@@ -25,6 +25,7 @@ import (
 	"martelo/app/bidding"
 	"martelo/app/catalog"
 	"martelo/app/closing"
+	"martelo/app/draft"
 	"martelo/app/hot"
 	"martelo/app/limits"
 	"martelo/app/live"
@@ -55,6 +56,7 @@ type house struct {
 	redis    *redis.Client
 	limits   *limits.Limits
 	people   *account.People
+	drafts   *draft.Drafts
 	hub      *live.Hub
 	hot      *hot.Lane
 	sales    *selling.Desk
@@ -120,6 +122,7 @@ func build(s settings) (h *house, err error) {
 	h.redis = redis.NewClient(options)
 	h.limits = limits.Open(h.redis, h.log)
 	h.people = account.New(h.readers)
+	h.drafts = draft.New(h.readers)
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
 		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
@@ -174,7 +177,7 @@ func (h *house) door() (*web.Server, error) {
 		proxies = append(proxies, prefix)
 	}
 	return web.New(web.Deps{
-		Log: h.log, Metrics: h.metrics, People: h.people, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
+		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
 		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
@@ -188,7 +191,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run, h.people.Sessions().Sweep} {
+	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run, h.people.Sessions().Sweep, h.drafts.Sweep} {
 		running.Go(func() { role(roles) })
 	}
 	server := h.server.HTTP()

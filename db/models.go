@@ -48,6 +48,14 @@ type Bid struct {
 	AcceptedAt time.Time
 }
 
+type Draft struct {
+	UserID    int64
+	Key       uuid.UUID
+	Form      []byte
+	AuctionID *int64
+	KeptAt    time.Time
+}
+
 type Lot struct {
 	AuctionID   int64
 	Title       string

@@ -83,7 +83,7 @@ func readDraft(body object) (draft auction.Draft, wrong auction.FieldErrors) {
 	note(refusal)
 	draft.EndAt, refusal = body.time("endTime")
 	if refusal == nil && draft.EndAt.IsZero() {
-		refusal = &auction.FieldError{Field: "endTime", Reason: "Give the time of the end."}
+		refusal = &auction.FieldError{Field: "endTime", Reason: "Give an end time."}
 	}
 	note(refusal)
 	draft.SoftClose, refusal = readSoftClose(body)
@@ -111,7 +111,7 @@ func readCurrency(body object) (money.Currency, *auction.FieldError) {
 func parseCurrency(code string) (money.Currency, *auction.FieldError) {
 	currency, err := money.ParseCurrency(code)
 	if err != nil {
-		return currency, &auction.FieldError{Field: "currency", Reason: "A currency is an ISO 4217 code such as USD."}
+		return currency, &auction.FieldError{Field: "currency", Reason: "Give the currency as an ISO 4217 code such as USD."}
 	}
 	return currency, nil
 }
@@ -149,7 +149,7 @@ func readSoftClose(body object) (auction.SoftClose, *auction.FieldError) {
 		n, refusal := inner.integer(part.field)
 		// Figures that a Duration cannot hold are as wrong as those that the rulebook refuses.
 		if most := int64(auction.SoftCloseMax / time.Second); refusal != nil || n < 0 || n > most {
-			return soft, &auction.FieldError{Field: "softClose", Reason: "The soft close takes whole seconds from 0 to " + strconv.FormatInt(most, 10) + "."}
+			return soft, &auction.FieldError{Field: "softClose", Reason: "Give the soft close in whole seconds, from 0 to " + strconv.FormatInt(most, 10) + "."}
 		}
 		*part.into = time.Duration(n) * time.Second
 	}

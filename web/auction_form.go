@@ -1,74 +1,134 @@
 package web
 
 import (
+	"errors"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/text/language"
 
+	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/draft"
 	"martelo/app/money"
 	"martelo/templates/components"
 	"martelo/templates/pages"
 )
 
-// auctionNew is GET /auctions/new: the empty form.
+// auctionNew is GET /auctions/new: the empty form, or one that is kept.
 func (s *Server) auctionNew(c echo.Context) error {
-	who, err := s.caller(c)
+	who, err := s.seller(c)
 	if err != nil {
 		return err
 	}
-	if !who.MaySell() {
-		return errForbidden
+	form := pages.NewCreateForm(newKey(), currencyFor(localeOf(c.Request())), "")
+	if key := c.QueryParam(components.QueryDraft); key != "" {
+		kept, lotID, err := s.keptForm(c, who, key)
+		switch {
+		case lotID != 0:
+			return s.seeOther(c, components.AuctionPath(lotID))
+		case err == nil:
+			return s.createPage(c, http.StatusOK, kept, nil)
+		case !errors.Is(err, draft.ErrNone):
+			return err
+		}
 	}
-	return s.createPage(c, http.StatusOK, pages.NewCreateForm(newKey(), ""), nil)
+	// Browsers keep what is typed for the way back and for a reload only if the page may be kept. There is nothing
+	// private in the empty form.
+	c.Response().Header().Set("Cache-Control", "private, no-cache")
+	return s.createPage(c, http.StatusOK, form, nil)
 }
 
-// auctionForm is POST /auctions from the form: it shows the review, the form again, or publishes, as the button says.
-func (s *Server) auctionForm(c echo.Context) error {
-	who, err := s.caller(c)
+// auctionReview is GET /auctions/new/review: a kept form in words, before it is published.
+func (s *Server) auctionReview(c echo.Context) error {
+	who, err := s.seller(c)
 	if err != nil {
 		return err
 	}
-	if !who.MaySell() {
-		return errForbidden
+	form, lotID, err := s.keptForm(c, who, c.QueryParam(components.QueryDraft))
+	switch {
+	case lotID != 0:
+		return s.seeOther(c, components.AuctionPath(lotID))
+	case errors.Is(err, draft.ErrNone):
+		if err := s.flash(c, components.NoticeBad, "This lot is not kept any more. Enter it again."); err != nil {
+			return err
+		}
+		return s.seeOther(c, components.PathNewAuction)
+	case err != nil:
+		return err
 	}
-	values, err := s.formOf(c)
+	lot := readLot(form, localeOf(c.Request()))
+	opened, err := lot.open(s.Hub.Clock().Now())
 	if err != nil {
+		return s.createRefused(c, form, lot, err)
+	}
+	return s.reviewPage(c, form, lot, opened)
+}
+
+// auctionForm is POST /auctions from the form: it leads to the review, shows the form again, or publishes, as the
+// button says.
+func (s *Server) auctionForm(c echo.Context) error {
+	values, err := s.formOf(c)
+	if err != nil && !errors.Is(err, errOtherViewer) {
 		return err
 	}
 	form, step := readCreateForm(values), values.Get(pages.FieldStep)
-	if step == pages.StepEdit && asksPage(c.Request()) {
-		return s.createPage(c, http.StatusOK, form, nil)
-	}
-	draft, zone, wrong := draftOf(form)
-	draft.SellerID = who.ID
-	var opened auction.State
-	if len(wrong) == 0 {
-		opened, err = draft.Open(s.Hub.Clock().Now())
-	} else {
-		err = wrong
-	}
-	if err == nil && (step == pages.StepPublish || !asksPage(c.Request())) {
-		return s.publish(c, form, draft)
+	who, refused := s.seller(c)
+	if err == nil {
+		err = refused
 	}
 	if err != nil {
-		return s.createRefused(c, form, err)
+		return s.signInAgain(c, form, err)
 	}
-	return s.reviewPage(c, form, opened, zone)
+	if !asksPage(c.Request()) {
+		return s.publish(c, who, form)
+	}
+	form, lotID, err := s.unpublished(c, who, form)
+	if err != nil {
+		return err
+	}
+	if lotID != 0 {
+		return s.seeOther(c, components.AuctionPath(lotID))
+	}
+	switch step {
+	case pages.StepPublish:
+		return s.publish(c, who, form)
+	case pages.StepEdit:
+		return s.keepAndShow(c, who, form, components.PathNewAuction)
+	}
+	lot := readLot(form, localeOf(c.Request()))
+	if _, err := lot.open(s.Hub.Clock().Now()); err != nil {
+		return s.createRefused(c, form, lot, err)
+	}
+	return s.keepAndShow(c, who, form, components.PathReview)
 }
 
-func (s *Server) publish(c echo.Context, form pages.CreateForm, draft auction.Draft) error {
-	id, err := s.Open(c.Request().Context(), draft)
+// seller is who asks, if that is somebody who may sell.
+func (s *Server) seller(c echo.Context) (account.Identity, error) {
+	who, err := s.caller(c)
+	if err == nil && !who.MaySell() {
+		err = errForbidden
+	}
+	return who, err
+}
+
+func (s *Server) publish(c echo.Context, who account.Identity, form pages.CreateForm) error {
+	lot := readLot(form, localeOf(c.Request()))
+	if _, err := lot.open(s.Hub.Clock().Now()); err != nil {
+		return s.createRefused(c, form, lot, err)
+	}
+	lot.draft.SellerID = who.ID
+	id, err := s.Open(c.Request().Context(), lot.draft)
 	if err != nil {
-		return s.createRefused(c, form, err)
+		return s.createRefused(c, form, lot, err)
 	}
 	noteOf(c).auctionID = id
 	if !asksPage(c.Request()) {
 		return s.answerOpened(c, id)
+	}
+	// The lot is published whatever becomes of its form.
+	if err := s.Drafts.Publish(c.Request().Context(), who.ID, lot.draft.Key, encodeForm(form), id); err != nil {
+		s.Log.Warn("web: a published lot's form was not kept", "auctionId", id, "error", err)
 	}
 	if err := s.flash(c, components.NoticeGood, "Lot "+components.Number(id)+" is published."); err != nil {
 		return err
@@ -77,10 +137,14 @@ func (s *Server) publish(c echo.Context, form pages.CreateForm, draft auction.Dr
 }
 
 // createRefused draws the form again with what is wrong in it.
-func (s *Server) createRefused(c echo.Context, form pages.CreateForm, err error) error {
+func (s *Server) createRefused(c echo.Context, form pages.CreateForm, lot *lotForm, err error) error {
 	list, ok := problems(err)
 	if !ok || !asksPage(c.Request()) {
 		return err
+	}
+	for i := range list {
+		list[i].Label = pages.CreateLabel(list[i].Field)
+		list[i].Choices = lot.choices[list[i].Field]
 	}
 	return s.createPage(c, s.noteProblem(c, err).Status, form, list)
 }
@@ -95,82 +159,23 @@ func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, w
 	}))
 }
 
-func (s *Server) reviewPage(c echo.Context, form pages.CreateForm, opened auction.State, zone *time.Location) error {
-	frame, err := s.frame(c, "Review", components.PathNewAuction)
+func (s *Server) reviewPage(c echo.Context, form pages.CreateForm, lot *lotForm, opened auction.State) error {
+	frame, err := s.frame(c, "Check your lot", components.DraftPath(components.PathReview, form.Key))
 	if err != nil {
 		return err
 	}
 	return s.page(c, http.StatusOK, pages.Review(pages.ReviewView{
-		PageView: frame, Form: form, State: opened, StartsNow: form.StartTime == "", Zone: zone,
+		PageView: frame, Form: form, State: opened, Zone: lot.zone, Start: lot.draft.StartAt,
+		StartsNow: opened.Status == auction.Open,
 	}))
 }
 
-func readCreateForm(values url.Values) pages.CreateForm {
-	typed := func(field string) string { return strings.TrimSpace(values.Get(field)) }
-	form := pages.CreateForm{
-		Key: typed(pages.FieldKey), Title: typed(pages.FieldTitle), Description: values.Get(pages.FieldDescription),
-		Currency: typed(pages.FieldCurrency), StartPrice: typed(pages.FieldStartPrice), MinIncrement: typed(pages.FieldMinIncrement),
-		StartTime: typed(pages.FieldStartTime), EndTime: typed(pages.FieldEndTime), Zone: typed(pages.FieldZone),
-		SoftClose: values.Get(pages.FieldSoftClose) != "", WindowMinutes: typed(pages.FieldWindowMinutes), ExtendMinutes: typed(pages.FieldExtendMinutes),
-		Lane: typed(pages.FieldLane),
-	}
-	if _, ok := parseKey(form.Key); !ok {
-		form.Key = newKey() // a form that is not one of ours any more opens an auction of its own
-	}
-	return form
-}
-
-// draftOf reads what was typed into the form, and says all that cannot be read in it.
-func draftOf(form pages.CreateForm) (draft auction.Draft, zone *time.Location, wrong auction.FieldErrors) {
-	note := func(refusal *auction.FieldError) {
-		if refusal != nil {
-			wrong = append(wrong, refusal)
+// currencyFor is what people of a locale most likely sell for.
+func currencyFor(locale string) string {
+	if region, confidence := language.MustParse(locale).Region(); confidence != language.No {
+		if currency, ok := money.CurrencyOf(region.String()); ok {
+			return currency.Code()
 		}
 	}
-	draft.Title, draft.Description, draft.Lane = form.Title, form.Description, auction.Lane(form.Lane)
-	if form.Lane == "" { // a form without the choice
-		draft.Lane = auction.Standard
-	}
-	draft.Key, _ = parseKey(form.Key)
-	var refusal *auction.FieldError
-	draft.Currency, refusal = parseCurrency(form.Currency)
-	note(refusal)
-	draft.StartPrice, refusal = typedAmount(pages.FieldStartPrice, form.StartPrice, draft.Currency)
-	note(refusal)
-	draft.MinIncrement, refusal = typedAmount(pages.FieldMinIncrement, form.MinIncrement, draft.Currency)
-	note(refusal)
-	zone, refusal = readZone(form.Zone)
-	note(refusal)
-	if zone != nil {
-		draft.EndAt, refusal = localTime(pages.FieldEndTime, form.EndTime, zone)
-		note(refusal)
-		if form.StartTime != "" {
-			draft.StartAt, refusal = localTime(pages.FieldStartTime, form.StartTime, zone)
-			note(refusal)
-		}
-	}
-	if form.SoftClose {
-		draft.SoftClose.Window, refusal = typedMinutes(pages.FieldWindowMinutes, form.WindowMinutes)
-		note(refusal)
-		draft.SoftClose.Extend, refusal = typedMinutes(pages.FieldExtendMinutes, form.ExtendMinutes)
-		note(refusal)
-	}
-	return draft, zone, wrong
-}
-
-func typedAmount(field, text string, currency money.Currency) (money.Amount, *auction.FieldError) {
-	decimal, refusal := parseDecimal(field, text)
-	if refusal != nil || currency.Code() == "" {
-		return money.Amount{}, refusal
-	}
-	return inCurrency(field, decimal, currency)
-}
-
-func typedMinutes(field, text string) (time.Duration, *auction.FieldError) {
-	most := int64(auction.SoftCloseMax / time.Minute)
-	n, ok := parseInteger(text)
-	if !ok || n < 0 || n > most {
-		return 0, &auction.FieldError{Field: field, Reason: "Write whole minutes from 0 to " + strconv.FormatInt(most, 10) + "."}
-	}
-	return time.Duration(n) * time.Minute, nil
+	return currencyDefault
 }

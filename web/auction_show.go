@@ -44,7 +44,10 @@ func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, er
 	if asksFragment(c.Request()) {
 		return http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}), nil
 	}
-	bringAmountBack(&view.Desk, c.QueryParam(fragments.FieldAmount))
+	// A link on another site fills in nothing: what stands in the field is what the viewer typed.
+	if site := c.Request().Header.Get("Sec-Fetch-Site"); site != "cross-site" && site != "same-site" {
+		bringAmountBack(&view.Desk, c.QueryParam(fragments.FieldAmount))
+	}
 	return http.StatusOK, pages.Auction(view), nil
 }
 

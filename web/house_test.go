@@ -22,6 +22,7 @@ import (
 	"martelo/app/account"
 	"martelo/app/bidding"
 	"martelo/app/catalog"
+	"martelo/app/draft"
 	"martelo/app/limits"
 	"martelo/app/live"
 	"martelo/app/selling"
@@ -71,7 +72,7 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 	limit := limits.Open(store, log)
 	h.limits = limit
 	deps := web.Deps{
-		Log: log, Metrics: metrics, People: h.people, Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
+		Log: log, Metrics: metrics, People: h.people, Drafts: draft.New(pool), Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
 		Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
 		OffersHot: func(context.Context) bool { return false },
 	}

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// sessionFor is how long somebody stays signed in.
+	// sessionFor is how long somebody stays signed in after the last page.
 	sessionFor = 14 * 24 * time.Hour
+	// sessionRenewedEvery bounds how often a session in use is written, only to last longer.
+	sessionRenewedEvery = time.Hour
 	// sessionUser is where a session keeps who is signed in.
 	sessionUser = "user"
 )
@@ -67,7 +69,18 @@ func (s *Server) identify(c echo.Context) (account.Identity, error) {
 		return account.Identity{}, errUnauthenticated
 	}
 	person, err := s.People.Person(ctx, id)
+	if err == nil {
+		s.renewSession(ctx)
+	}
 	return account.Identity{Person: person}, err
+}
+
+// renewSession lets a session in use last longer. It is written with the page, if there is one.
+func (s *Server) renewSession(ctx context.Context) {
+	until := time.Now().Add(sessionFor)
+	if until.Sub(s.sessions.Deadline(ctx)) >= sessionRenewedEvery {
+		s.sessions.SetDeadline(ctx, until)
+	}
 }
 
 // session loads the browser's session, once a request; without a cookie it is empty and nothing is asked.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -28,27 +29,41 @@ func unknownZone() *auction.FieldError {
 	return &auction.FieldError{Field: pages.FieldZone, Reason: "Choose a time zone from the list."}
 }
 
-// localTime reads what clocks in a zone show as a moment, with the offset of that day and not of today. A time that the clocks skip is
-// refused. Of a time that they show twice the earlier is taken: the review names its offset.
-func localTime(field, text string, zone *time.Location) (time.Time, *auction.FieldError) {
+// localTime reads what clocks in a zone show as a moment, with the offset of that day and not of today. A time that the
+// clocks skip is refused. Of a time that they show twice the offset says which is meant, and without it both are
+// returned to choose from.
+func localTime(field, text, offset string, zone *time.Location) (time.Time, []time.Time, *auction.FieldError) {
+	refuse := func(reason string) *auction.FieldError { return &auction.FieldError{Field: field, Reason: reason} }
 	shown, layout, ok := parseLocal(text)
 	if !ok {
-		return time.Time{}, &auction.FieldError{Field: field, Reason: "Give a date and a time."}
+		return time.Time{}, nil, refuse("Enter a date and time.")
 	}
-	var earliest time.Time
+	var moments []time.Time
 	// Around a change of clocks there are two offsets; the moment is right if clocks in the zone show the text at it.
 	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		_, offset := shown.Add(around).In(zone).Zone()
-		moment := shown.Add(-time.Duration(offset) * time.Second)
-		if moment.In(zone).Format(layout) == text && (earliest.IsZero() || moment.Before(earliest)) {
-			earliest = moment
+		_, seconds := shown.Add(around).In(zone).Zone()
+		moment := shown.Add(-time.Duration(seconds) * time.Second).In(zone)
+		if moment.Format(layout) == text && !slices.ContainsFunc(moments, moment.Equal) {
+			moments = append(moments, moment)
 		}
 	}
-	if earliest.IsZero() {
-		return time.Time{}, &auction.FieldError{Field: field, Reason: "Clocks in " + zone.String() + " are put forward then and never show this time. Choose another."}
+	switch len(moments) {
+	case 0:
+		return time.Time{}, nil, refuse("Choose another time: clocks in " + zone.String() + " are put forward then and never show this time.")
+	case 1:
+		return moments[0], nil, nil
 	}
-	return earliest, nil
+	for _, moment := range moments {
+		if moment.Format(offsetLayout) == offset {
+			return moment, nil, nil
+		}
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	return time.Time{}, moments, refuse("Clocks in " + zone.String() + " show this time twice on that day. Choose which one you mean.")
 }
+
+// offsetLayout writes how far a zone's clocks are from UTC, "+02:00".
+const offsetLayout = "-07:00"
 
 // parseLocal reads the text as if clocks showed UTC.
 func parseLocal(text string) (shown time.Time, layout string, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -78,6 +79,8 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 		path = c.Request().URL.RequestURI()
 	} else if id, ok := parseID(c.Param("id")); ok {
 		path = components.AuctionPath(id) // what was posted concerned this lot
+	} else if from, err := url.Parse(c.Request().Referer()); err == nil && from.Host == c.Request().Host {
+		path = pathAfter(from.RequestURI())
 	}
 	view := pages.ErrorView{Status: p.Status, RequestID: noteOf(c).requestID}
 	switch p.Code {

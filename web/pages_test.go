@@ -69,6 +69,13 @@ func (b *browser) submit(target string, fields map[string]string, more ...ask) a
 	return b.keep(b.send(http.MethodPost, target, strings.NewReader(form.Encode()), b.asks(more)...))
 }
 
+// follow goes where an answer leads, as browsers do.
+func (b *browser) follow(a answer) answer {
+	b.Helper()
+	a.status(b, http.StatusSeeOther)
+	return b.get(a.Header().Get("Location"))
+}
+
 // script is what htmx adds to a request.
 var script = header("HX-Request", "true")
 
@@ -350,12 +357,18 @@ func TestCreatingInSteps(t *testing.T) {
 		"key": keyIn(t, b.get("/auctions/new").page(t, 200)), "title": "Uhr <script>alert(1)</script>", "description": "Alt.\n\nSchön.", "currency": "EUR",
 		"startPrice": "1000", "minIncrement": "10.50", "zone": "Europe/Berlin", "endTime": "2030-10-27T02:30", "softClose": "on", "windowMinutes": "2", "extendMinutes": "3", "step": "review",
 	}
-	review := b.submit("/auctions", form)
-	// The clocks show 02:30 twice that night; the first time is taken, and named.
+	// The clocks show 02:30 twice that night: which is meant is asked, and named afterwards.
+	b.submit("/auctions", form).page(t, 422).has(t, "Bidding ends: Clocks in Europe/Berlin show this time twice", "The first 02:30 (UTC+02:00)",
+		`value="endOffset=+02:00"`, "The second 02:30 (UTC+01:00)", `value="endOffset=+01:00"`)
+	form["choice"] = "endOffset=+01:00"
+	b.follow(b.submit("/auctions", form)).page(t, 200).has(t, "UTC+01:00", "01:30:00 UTC", `name="endOffset" value="+01:00"`)
+	form["choice"] = "endOffset=+02:00"
+	review := b.follow(b.submit("/auctions", form))
 	review.page(t, 200).has(t, "UTC+02:00", "00:30:00 UTC", "&lt;script&gt;", "Europe/Berlin", "3 minutes")
 	review.lacks(t, "<script>alert")
-	form["step"] = "edit"
-	b.submit("/auctions", form).page(t, 200).has(t, `value="2030-10-27T02:30"`, `value="10.50"`, "Alt.\n\nSchön.")
+	delete(form, "choice")
+	form["endOffset"], form["step"] = "+02:00", "edit"
+	b.follow(b.submit("/auctions", form)).page(t, 200).has(t, `value="2030-10-27T02:30"`, `value="10.50"`, "Alt.\n\nSchön.")
 	form["step"] = "publish"
 	first, second := b.submit("/auctions", form), b.submit("/auctions", form)
 	first.status(t, 303)
@@ -372,18 +385,18 @@ func TestCreatingInSteps(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ field, value, problem string }{
 		"skipped by the clocks": {"endTime", "2030-03-31T02:30", "never show this time"},
-		"no time":               {"endTime", "", "date and a time"},
-		"another form":          {"endTime", "31.12.2030 20:15", "date and a time"},
+		"no time":               {"endTime", "", "Enter a date and time"},
+		"another form":          {"endTime", "31.12.2030 20:15", "Enter a date and time"},
 		"past":                  {"endTime", "2020-01-01T00:00", "future"},
-		"30 February":           {"endTime", "2030-02-30T00:00", "date and a time"},
+		"30 February":           {"endTime", "2030-02-30T00:00", "Enter a date and time"},
 		"no zone":               {"zone", "", "Choose a time zone"},
 		"a made-up zone":        {"zone", "Mars/Olympus", "Choose a time zone"},
 		"a path":                {"zone", "../../etc/passwd", "Choose a time zone"},
 		"the server's zone":     {"zone", "Local", "Choose a time zone"},
-		"exponent":              {"startPrice", "1e3", "such as 1250.00"},
-		"no title":              {"title", "", "title"},
-		"no currency":           {"currency", "", "ISO 4217"},
-		"half minutes":          {"windowMinutes", "1.5", "whole minutes"},
+		"exponent":              {"startPrice", "1e3", "for example 1,250.00"},
+		"no title":              {"title", "", "Enter a title"},
+		"no currency":           {"currency", "", "Choose a currency"},
+		"half minutes":          {"windowMinutes", "1.5", "Enter whole minutes"},
 		"an unknown lane":       {"lane", "fast", "lane"},
 		"a lane not offered":    {"lane", "hot", "This house does not offer the hot lane"},
 		"too many decimals":     {"minIncrement", "0.005", "at most 2 decimals"},
@@ -424,9 +437,9 @@ func TestChoosingTheLane(t *testing.T) {
 			"key": keyIn(t, empty), "title": "Uhr", "currency": "EUR", "startPrice": "1000", "minIncrement": "10", "zone": "UTC",
 			"endTime": "2030-10-27T02:30", "lane": "hot", "step": "review",
 		}
-		b.submit("/auctions", form).page(t, 200).has(t, "Hot: Redis decides", `name="lane" value="hot"`)
+		b.follow(b.submit("/auctions", form)).page(t, 200).has(t, "Hot: for a lot", `name="lane" value="hot"`)
 		form["step"] = "edit"
-		b.submit("/auctions", form).page(t, 200).has(t, `<option value="hot" selected>`)
+		b.follow(b.submit("/auctions", form)).page(t, 200).has(t, `<option value="hot" selected>`)
 		form["step"] = "publish"
 		b.submit("/auctions", form)
 		delete(form, "lane")

@@ -213,36 +213,43 @@ func FuzzLocalTime(f *testing.F) {
 		if wrong != nil {
 			return
 		}
-		moment, wrong := localTime("endTime", text, zone)
+		moment, both, wrong := localTime("endTime", text, "", zone)
 		if wrong != nil {
+			if len(both) == 0 {
+				return
+			}
+			first, second := both[0].In(zone), both[1].In(zone)
+			if len(both) != 2 || !first.Before(second) || first.Format(localLayouts[1]) != second.Format(localLayouts[1]) {
+				t.Errorf("%q in %s may be %v", text, zoneName, both)
+			}
 			return
 		}
 		shown := moment.In(zone)
 		if got := shown.Format(localLayouts[0]); got != text && shown.Format(localLayouts[1]) != text {
 			t.Errorf("%q in %s is read as %v", text, zoneName, shown)
 		}
-		for _, earlier := range []time.Duration{time.Hour, 30 * time.Minute, 2 * time.Hour} {
-			if before := moment.Add(-earlier).In(zone); before.Format(localLayouts[1]) == shown.Format(localLayouts[1]) {
-				t.Errorf("%q in %s: %v is earlier than %v", text, zoneName, before, shown)
+		for _, apart := range []time.Duration{time.Hour, 30 * time.Minute, 2 * time.Hour, -time.Hour, -30 * time.Minute, -2 * time.Hour} {
+			if other := moment.Add(apart).In(zone); other.Format(localLayouts[1]) == shown.Format(localLayouts[1]) {
+				t.Errorf("%q in %s: also %v is shown so, not only %v", text, zoneName, other, shown)
 			}
 		}
 	})
 }
 
 func TestLocalTimes(t *testing.T) {
-	for _, c := range []struct{ text, zone, want string }{
+	for _, c := range []struct{ text, zone, want string }{ // two times to choose from have a slash between them
 		{"2030-07-01T20:15", "Europe/Berlin", "2030-07-01T18:15:00Z"},
 		{"2030-01-01T20:15:30", "Europe/Berlin", "2030-01-01T19:15:30Z"},
 		{"2030-03-31T01:59", "Europe/Berlin", "2030-03-31T00:59:00Z"},
 		{"2030-03-31T02:00", "Europe/Berlin", ""},
 		{"2030-03-31T02:59", "Europe/Berlin", ""},
 		{"2030-03-31T03:00", "Europe/Berlin", "2030-03-31T01:00:00Z"},
-		{"2030-10-27T02:00", "Europe/Berlin", "2030-10-27T00:00:00Z"},
-		{"2030-10-27T02:59", "Europe/Berlin", "2030-10-27T00:59:00Z"},
+		{"2030-10-27T02:00", "Europe/Berlin", "2030-10-27T00:00:00Z/2030-10-27T01:00:00Z"},
+		{"2030-10-27T02:59", "Europe/Berlin", "2030-10-27T00:59:00Z/2030-10-27T01:59:00Z"},
 		{"2030-10-27T03:00", "Europe/Berlin", "2030-10-27T02:00:00Z"},
-		{"2030-11-03T01:30", "America/New_York", "2030-11-03T05:30:00Z"},
+		{"2030-11-03T01:30", "America/New_York", "2030-11-03T05:30:00Z/2030-11-03T06:30:00Z"},
 		{"2030-10-06T02:15", "Australia/Lord_Howe", ""},
-		{"2030-04-07T01:45", "Australia/Lord_Howe", "2030-04-06T14:45:00Z"},
+		{"2030-04-07T01:45", "Australia/Lord_Howe", "2030-04-06T14:45:00Z/2030-04-06T15:15:00Z"},
 		{"2011-12-30T12:00", "Pacific/Apia", ""},
 		{"2030-01-01T00:00", "Asia/Kathmandu", "2029-12-31T18:15:00Z"},
 		{"2030-01-01T00:00", "UTC", "2030-01-01T00:00:00Z"},
@@ -254,10 +261,27 @@ func TestLocalTimes(t *testing.T) {
 		if wrong != nil {
 			t.Fatal(wrong)
 		}
-		moment, refused := localTime("endTime", c.text, zone)
-		if (refused != nil) != (c.want == "") || c.want != "" && moment.UTC().Format(time.RFC3339) != c.want {
-			t.Errorf("%s in %s is %v, %v, want %q", c.text, c.zone, moment.UTC(), refused, c.want)
+		moment, both, refused := localTime("endTime", c.text, "", zone)
+		if refused == nil {
+			both = []time.Time{moment}
 		}
+		var got []string
+		for _, moment := range both {
+			got = append(got, moment.UTC().Format(time.RFC3339))
+		}
+		if strings.Join(got, "/") != c.want || (refused == nil) != (len(got) == 1) {
+			t.Errorf("%s in %s is %v, %v, want %q", c.text, c.zone, got, refused, c.want)
+		}
+	}
+	zone, _ := readZone("Europe/Berlin")
+	for offset, want := range map[string]string{"+02:00": "2030-10-27T00:30:00Z", "+01:00": "2030-10-27T01:30:00Z"} {
+		moment, _, refused := localTime("endTime", "2030-10-27T02:30", offset, zone)
+		if refused != nil || moment.UTC().Format(time.RFC3339) != want {
+			t.Errorf("at %s: %v %v", offset, moment.UTC(), refused)
+		}
+	}
+	if _, both, refused := localTime("endTime", "2030-10-27T02:30", "+05:00", zone); refused == nil || len(both) != 2 {
+		t.Errorf("an offset of neither: %v %v", both, refused)
 	}
 }
 

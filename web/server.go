@@ -18,6 +18,7 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/app/draft"
 	"martelo/app/limits"
 	"martelo/app/live"
 	"martelo/static"
@@ -40,6 +41,7 @@ type Deps struct {
 	Log     *slog.Logger
 	Metrics *prometheus.Registry
 	People  *account.People
+	Drafts  *draft.Drafts
 	Catalog *catalog.Catalog
 	Limits  *limits.Limits
 
@@ -134,6 +136,7 @@ func (s *Server) routes() {
 
 	get(components.PathHome, onlyPage(s.auctionList))
 	get(components.PathNewAuction, onlyPage(s.auctionNew))
+	get(components.PathReview, onlyPage(s.auctionReview))
 	get(components.PathMyBids, onlyPage(s.myBids))
 	get(components.PathMyAuctions, onlyPage(s.myAuctions))
 	get(components.PathAccount, onlyPage(s.accountShow))

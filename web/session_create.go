@@ -24,6 +24,9 @@ func (s *Server) signIn(c echo.Context) error {
 		return err
 	}
 	view := pages.SignInView{Next: pathAfter(form.Get(pages.FieldNext)), Email: form.Get(pages.FieldEmail)}
+	if lot, ok := carriedForm(form); ok {
+		view.Carried = lot.Fields()
+	}
 	person, err := s.checkPassword(c, form)
 	switch {
 	case err == nil:
@@ -40,6 +43,9 @@ func (s *Server) signIn(c echo.Context) error {
 		return s.signInPage(c, s.noteProblem(c, err).Status, view)
 	}
 	if err := s.beginSession(c, person.ID); err != nil {
+		return err
+	}
+	if view.Next, err = s.keepCarried(c, person.ID, form, view.Next); err != nil {
 		return err
 	}
 	return s.seeOther(c, view.Next)

@@ -68,38 +68,38 @@ func (d Draft) wrong(startAt, now time.Time) FieldErrors {
 	refuse := func(field, reason string) { wrong = append(wrong, &FieldError{Field: field, Reason: reason}) }
 	switch n := utf8.RuneCountInString(d.Title); {
 	case n == 0 || !visible(d.Title):
-		refuse("title", "Give the lot a title.")
+		refuse("title", "Enter a title.")
 	case n > TitleLengthMax:
-		refuse("title", "A title has at most 200 characters.")
+		refuse("title", "Shorten the title to 200 characters.")
 	case !printable(d.Title, false):
-		refuse("title", "A title is one line of plain text.")
+		refuse("title", "Remove line breaks and invisible characters from the title.")
 	}
 	if utf8.RuneCountInString(d.Description) > DescriptionLengthMax {
-		refuse("description", "A description has at most 10,000 characters.")
+		refuse("description", "Shorten the description to 10,000 characters.")
 	} else if !printable(d.Description, true) {
-		refuse("description", "A description is plain text.")
+		refuse("description", "Remove invisible characters from the description.")
 	}
 	if d.StartPrice.Minor() < 0 {
-		refuse("startPrice", "The start price is 0 or more.")
+		refuse("startPrice", "Enter a start price of 0 or more.")
 	}
 	if !d.MinIncrement.IsPositive() {
-		refuse("minIncrement", "The increment is more than 0.")
+		refuse("minIncrement", "Enter a step greater than 0.")
 	} else if !d.StartPrice.Add(d.MinIncrement).Biddable() {
-		refuse("startPrice", "The start price and the increment together leave room for a first bid of at most 12 digits before the point.")
+		refuse("startPrice", "Enter a smaller start price or step: together they have at most 12 digits before the decimals.")
 	}
 	switch {
 	case !d.EndAt.After(now):
-		refuse("endTime", "The end lies in the future.")
+		refuse("endTime", "Choose an end time in the future.")
 	case !d.EndAt.After(startAt):
-		refuse("endTime", "The end lies after the start.")
+		refuse("endTime", "Choose an end time later than the start.")
 	case d.EndAt.Sub(now) > horizonMax:
-		refuse("endTime", "The end lies within the next five years.")
+		refuse("endTime", "Choose an end time within the next five years.")
 	}
 	if !d.SoftClose.valid() {
-		refuse("softClose", "The soft close takes whole seconds from 0 to 86400 (a day).")
+		refuse("softClose", "Give the soft close in whole seconds, from 0 to 86400 (a day).")
 	}
 	if !d.Lane.known() {
-		refuse("lane", "The lane is standard or hot.")
+		refuse("lane", "Choose the lane standard or hot.")
 	}
 	return wrong
 }
@@ -166,7 +166,7 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 func (s State) MayMove(by Actor, to Lane, now time.Time) error {
 	switch {
 	case !to.known():
-		return &FieldError{Field: "lane", Reason: "The lane is standard or hot."}
+		return &FieldError{Field: "lane", Reason: "Choose the lane standard or hot."}
 	case !by.Admin && by.UserID != s.SellerID:
 		return ErrForbidden
 	case s.Status == Cancelled:

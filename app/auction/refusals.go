@@ -72,15 +72,15 @@ func AmountReason(err error, c money.Currency) string { return amountReason(err,
 func amountReason(err error, c money.Currency) string {
 	switch {
 	case errors.Is(err, money.ErrTooLarge):
-		return "An amount has at most 12 digits before the point."
+		return "Enter an amount with at most 12 digits before the point."
 	case errors.Is(err, money.ErrTooPrecise) && c.Code() == "":
-		return "An amount has at most as many decimals as its currency."
+		return "Enter an amount with no more decimals than its currency has."
 	case errors.Is(err, money.ErrTooPrecise) && c.Digits() == 0:
-		return "An amount in " + c.Code() + " has no decimals."
+		return "Enter an amount without decimals: " + c.Code() + " has none."
 	case errors.Is(err, money.ErrTooPrecise):
-		return fmt.Sprintf("An amount in %s has at most %d decimals.", c.Code(), c.Digits())
+		return fmt.Sprintf("Enter an amount with at most %d decimals: %s has no more.", c.Digits(), c.Code())
 	default:
-		return "Write the amount in plain digits with a point before the decimals, such as 1250.00."
+		return "Enter an amount in plain digits with a point before the decimals, for example 1250.00."
 	}
 }
 

@@ -55,6 +55,16 @@ func MustCurrency(code string) Currency {
 	return c
 }
 
+// CurrencyOf is what people pay with in a country (ISO 3166, such as "BR"), if that is known.
+func CurrencyOf(country string) (Currency, bool) {
+	code, ok := currency.ForCountryCode(country)
+	if !ok {
+		return Currency{}, false
+	}
+	c, err := ParseCurrency(code)
+	return c, err == nil
+}
+
 // Code is the ISO 4217 code.
 func (c Currency) Code() string { return c.code }
 

@@ -48,9 +48,14 @@ func AmountProblem(locale string, c money.Currency, err error) string {
 	case errors.Is(err, money.ErrTooPrecise):
 		return "Enter at most " + Number(int64(c.Digits())) + " decimals: " + c.Code() + " has no more."
 	}
-	example := int64(1250)
+	return "Enter an amount in " + c.Code() + ", for example " + ExampleAmount(locale, c) + "."
+}
+
+// ExampleAmount shows how an amount may be written.
+func ExampleAmount(locale string, c money.Currency) string {
+	minor := int64(1250)
 	for range c.Digits() {
-		example *= 10
+		minor *= 10
 	}
-	return "Enter an amount in " + c.Code() + ", for example " + figures(locale, money.FromMinor(example, c)) + "."
+	return figures(locale, money.FromMinor(minor, c))
 }

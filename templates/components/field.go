@@ -1,10 +1,39 @@
 package components
 
-import "github.com/a-h/templ"
+import (
+	"errors"
 
-// Problem is one thing that is wrong with one field of a form. Text is a sentence that says what to do.
+	"github.com/a-h/templ"
+
+	"martelo/app/money"
+)
+
+// Problem is one thing that is wrong with one field of a form. Text is a sentence that says what to do. Label is the
+// field's, for the list above the form.
 type Problem struct {
-	Field, Text string
+	Field, Label, Text string
+	// Choices are what may have been meant. Each is a button that puts it into the field.
+	Choices []Choice
+}
+
+// Choice is a button that answers a question about a field. Its value is sent as FieldChoice.
+type Choice struct{ Label, Value string }
+
+// FieldChoice is the name of the buttons that Choices draws.
+const FieldChoice = "choice"
+
+// AmountChoices are the buttons for what a typed amount may mean, if err is *money.AmbiguousError. The value of each
+// is name=amount, the amount as EditAmount writes it.
+func AmountChoices(locale, name string, err error) []Choice {
+	var ambiguous *money.AmbiguousError
+	if !errors.As(err, &ambiguous) {
+		return nil
+	}
+	choices := make([]Choice, len(ambiguous.Readings))
+	for i, reading := range ambiguous.Readings {
+		choices[i] = Choice{Label: reading.Format(locale), Value: name + "=" + EditAmount(locale, reading)}
+	}
+	return choices
 }
 
 // Problems are what is wrong with a form, in the order of its fields. A Problem without a Field concerns the
@@ -21,6 +50,16 @@ func (p Problems) For(field string) string {
 	return ""
 }
 
+// ChoicesFor gives the choices of one field.
+func (p Problems) ChoicesFor(field string) []Choice {
+	for _, problem := range p {
+		if problem.Field == field {
+			return problem.Choices
+		}
+	}
+	return nil
+}
+
 // Field describes one input of a form. Kind is the HTML input type; "textarea" makes a text area.
 type Field struct {
 	Name, Label, Hint, Kind, Value string
@@ -29,6 +68,7 @@ type Field struct {
 	MaxLength                      int64
 	Optional                       bool
 	Plain                          bool // not required, but not marked as optional either
+	Choices                        []Choice
 }
 
 // FieldID is the id of the element that holds a field's value, which summaries of problems link to.

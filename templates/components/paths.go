@@ -11,6 +11,7 @@ const (
 	PathHome       = "/"
 	PathAuctions   = "/auctions"
 	PathNewAuction = "/auctions/new"
+	PathReview     = "/auctions/new/review"
 	PathMyBids     = "/me/bids"
 	PathMyAuctions = "/me/auctions"
 	PathAccount    = "/me"
@@ -23,6 +24,12 @@ const (
 
 // AuctionPath is the page of one auction.
 func AuctionPath(id int64) string { return PathAuctions + "/" + Number(id) }
+
+// QueryDraft names the key of a form that is kept, in an address.
+const QueryDraft = "draft"
+
+// DraftPath is the page of a kept form: PathNewAuction for the form itself, PathReview for its review.
+func DraftPath(path, key string) string { return path + "?" + url.Values{QueryDraft: {key}}.Encode() }
 
 // BidsPath is where a bid is posted and the bids of an auction are listed.
 func BidsPath(id int64) string { return AuctionPath(id) + "/bids" }

@@ -13,6 +13,10 @@ type SignInView struct {
 	Next     string
 	Email    string
 	Problems components.Problems
+	// Carried is a lot's form that somebody signed out had sent. It comes back after signing in.
+	Carried []HiddenField
+	// Notice says why one has to sign in, nil if one came of oneself.
+	Notice *components.Notice
 }
 
 // SignUpView is the page that makes an account.

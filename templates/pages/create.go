@@ -12,7 +12,7 @@ import (
 )
 
 // CreateForm is what a seller typed, kept as typed so that a failed POST loses nothing. The names of the form's fields
-// are those of the contract, with three more for what JSON says otherwise: zone, windowMinutes, extendMinutes.
+// are those of the contract, with more for what JSON says otherwise: zone and offsets, windowMinutes, extendMinutes.
 type CreateForm struct {
 	Key           string // a UUID that makes sending the form twice open one auction
 	Title         string
@@ -21,7 +21,9 @@ type CreateForm struct {
 	StartPrice    string
 	MinIncrement  string
 	StartTime     string // local to Zone, "2026-11-30T20:15" or with seconds; "" is now
+	StartOffset   string // "+02:00", which of two is meant when clocks show StartTime twice; "" otherwise
 	EndTime       string // local to Zone
+	EndOffset     string // as StartOffset
 	Zone          string // IANA name
 	SoftClose     bool
 	WindowMinutes string
@@ -39,7 +41,9 @@ const (
 	FieldStartPrice    = "startPrice"
 	FieldMinIncrement  = "minIncrement"
 	FieldStartTime     = "startTime"
+	FieldStartOffset   = "startOffset"
 	FieldEndTime       = "endTime"
+	FieldEndOffset     = "endOffset"
 	FieldZone          = "zone"
 	FieldSoftClose     = "softClose" // a checkbox: "on" or absent
 	FieldWindowMinutes = "windowMinutes"
@@ -52,11 +56,31 @@ const (
 	StepPublish = "publish"
 )
 
+// CarriedPrefix begins the names of these fields where they pass through a form of another purpose.
+const CarriedPrefix = "lot-"
+
+// createLabels are what the form calls its fields.
+var createLabels = map[string]string{
+	FieldTitle: "Title", FieldDescription: "Description", FieldCurrency: "Currency", FieldStartPrice: "Start price",
+	FieldMinIncrement: "Step", FieldStartTime: "Bidding opens", FieldEndTime: "Bidding ends", FieldZone: "Your time zone",
+	FieldSoftClose: "Soft close", FieldWindowMinutes: "Minutes before the end in which a bid extends the auction",
+	FieldExtendMinutes: "Minutes left after such a bid", FieldLane: "Lane",
+}
+
+// CreateLabel is what the form calls a field, "" for a name that is none of its fields.
+func CreateLabel(field string) string { return createLabels[field] }
+
+// CreateFields are the fields in the order of the form.
+var CreateFields = []string{
+	FieldTitle, FieldDescription, FieldCurrency, FieldStartPrice, FieldMinIncrement, FieldZone, FieldEndTime,
+	FieldStartTime, FieldSoftClose, FieldWindowMinutes, FieldExtendMinutes, FieldLane,
+}
+
 // NewCreateForm is the empty form with the house's defaults. zone is "" when the seller's zone is not known; the page's
 // script then chooses the browser's.
-func NewCreateForm(key, zone string) CreateForm {
+func NewCreateForm(key, currency, zone string) CreateForm {
 	return CreateForm{
-		Key: key, Currency: "USD", Zone: zone, SoftClose: true,
+		Key: key, Currency: currency, Zone: zone, SoftClose: true,
 		WindowMinutes: wholeMinutes(auction.DefaultSoftClose.Window), ExtendMinutes: wholeMinutes(auction.DefaultSoftClose.Extend),
 	}
 }
@@ -75,14 +99,16 @@ type CreateView struct {
 }
 
 // ReviewView is the second step: everything echoed in words before it is published. Form travels along in hidden
-// fields; the rest is what the house understood. PageView.Path is the form's, since the review has no address.
+// fields, so that the review can be published also when it is no longer kept; the rest is what the house understood.
 type ReviewView struct {
 	layouts.PageView
 	Form CreateForm
 	// State is the auction as it would open.
 	State auction.State
-	// StartsNow tells that no start was asked for.
+	// StartsNow tells that the auction opens when it is published: no start was asked for, or one that has passed.
 	StartsNow bool
+	// Start is the start that was asked for, zero without one.
+	Start time.Time
 	// Zone is the seller's zone, in which times are echoed besides UTC.
 	Zone *time.Location
 }
@@ -91,6 +117,9 @@ type ReviewView struct {
 func (v CreateView) choosesLane() bool { return v.OffersHot || v.hot() }
 
 func (v CreateView) hot() bool { return v.Form.Lane != "" && v.Form.Lane != string(auction.Standard) }
+
+// hotWords is the hot lane in a seller's words.
+const hotWords = "Hot: for a lot that thousands bid on at once"
 
 // firstBid is the least amount of the first bid.
 func (v ReviewView) firstBid() money.Amount { return v.State.MinimumBid() }
@@ -109,20 +138,87 @@ func (v ReviewView) inUTC(t time.Time) string {
 // lasts says how long bidding is open.
 func (v ReviewView) lasts() string { return components.Left(v.State.EndAt.Sub(v.State.StartAt)) }
 
-type hiddenField struct{ name, value string }
+// HiddenField is one field that a form carries along unseen.
+type HiddenField struct{ Name, Value string }
 
-// hidden carries the form through the review.
-func (f CreateForm) hidden() []hiddenField {
-	fields := []hiddenField{
+// Fields are the form's fields for carrying it through another page.
+func (f CreateForm) Fields() []HiddenField {
+	fields := []HiddenField{
 		{FieldKey, f.Key}, {FieldTitle, f.Title}, {FieldDescription, f.Description}, {FieldCurrency, f.Currency},
 		{FieldStartPrice, f.StartPrice}, {FieldMinIncrement, f.MinIncrement}, {FieldStartTime, f.StartTime},
-		{FieldEndTime, f.EndTime}, {FieldZone, f.Zone}, {FieldWindowMinutes, f.WindowMinutes}, {FieldExtendMinutes, f.ExtendMinutes},
-		{FieldLane, f.Lane},
+		{FieldStartOffset, f.StartOffset}, {FieldEndTime, f.EndTime}, {FieldEndOffset, f.EndOffset}, {FieldZone, f.Zone},
+		{FieldWindowMinutes, f.WindowMinutes}, {FieldExtendMinutes, f.ExtendMinutes}, {FieldLane, f.Lane},
 	}
 	if f.SoftClose {
-		fields = append(fields, hiddenField{FieldSoftClose, "on"})
+		fields = append(fields, HiddenField{FieldSoftClose, "on"})
 	}
 	return fields
+}
+
+// input is a field of the form as it is drawn, with what is wrong with it.
+func (v CreateView) input(name, kind, value, hint string) components.Field {
+	return components.Field{
+		Name: name, Label: CreateLabel(name), Kind: kind, Value: value, Hint: hint, Problem: v.Problems.For(name),
+		Choices: v.Problems.ChoicesFor(name),
+	}
+}
+
+func (v CreateView) titleInput() components.Field {
+	f := v.input(FieldTitle, "text", v.Form.Title, "One line, as a catalogue would print it.")
+	f.MaxLength = auction.TitleLengthMax
+	return f
+}
+
+func (v CreateView) descriptionInput() components.Field {
+	hint := "Plain text. Leave a line empty to begin a new paragraph."
+	f := v.input(FieldDescription, "textarea", v.Form.Description, hint)
+	f.MaxLength, f.Optional = auction.DescriptionLengthMax, true
+	return f
+}
+
+// amountLengthMax leaves room for the largest amount with its groups, decimals and currency.
+const amountLengthMax = 40
+
+func (v CreateView) amountInput(name, value, hint string) components.Field {
+	f := v.input(name, "text", value, hint)
+	f.InputMode, f.MaxLength = "decimal", amountLengthMax
+	return f
+}
+
+func (v CreateView) startPriceHint() string {
+	return "For example " + components.ExampleAmount(v.Locale, v.currency()) + ". May be 0."
+}
+
+// currency is the chosen one, or the house's while there is none.
+func (v CreateView) currency() money.Currency {
+	c, err := money.ParseCurrency(v.Form.Currency)
+	if err != nil {
+		return money.MustCurrency("USD")
+	}
+	return c
+}
+
+func (v CreateView) startTimeInput() components.Field {
+	f := v.input(FieldStartTime, "datetime-local", v.Form.StartTime, "Leave empty to open at once.")
+	f.Optional = true
+	return f
+}
+
+func (v CreateView) minutesInput(name, value string) components.Field {
+	most := components.Number(int64(auction.SoftCloseMax / time.Minute))
+	f := v.input(name, "text", value, "Whole minutes from 0 to "+most+".")
+	f.InputMode, f.MaxLength, f.Optional, f.Plain = "numeric", int64(len(most)), true, true
+	return f
+}
+
+// asks tells whether the form has buttons that answer a question.
+func (v CreateView) asks() bool {
+	for _, problem := range v.Problems {
+		if len(problem.Choices) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // usualCurrencies are offered first, with their names.

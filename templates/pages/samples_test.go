@@ -198,7 +198,7 @@ func sampleMyAuctions() pages.MyAuctionsView {
 func sampleCreate() pages.CreateView {
 	return pages.CreateView{
 		PageView:        samplePage("Put a lot up for sale", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
-		Form:            pages.NewCreateForm(sampleKey, ""),
+		Form:            pages.NewCreateForm(sampleKey, "USD", ""),
 		OtherCurrencies: []string{"AED", "CLP", "TND"},
 	}
 }
@@ -206,11 +206,13 @@ func sampleCreate() pages.CreateView {
 func sampleCreateWrong() pages.CreateView {
 	v := sampleCreate()
 	v.Form.Title, v.Form.Description = hostileTitle, "</textarea>"+hostileTitle
-	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement, v.Form.EndTime, v.Form.Zone = "TND", "1.234,50", "0", "2020-01-01T10:00", "America/Sao_Paulo"
+	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement, v.Form.EndTime, v.Form.Zone = "TND", "1.500", "0", "2020-01-01T10:00", "America/Sao_Paulo"
 	v.Problems = components.Problems{
-		{Field: pages.FieldStartPrice, Text: "Write the amount in plain digits with a point before the decimals, such as 1250.00."},
-		{Field: pages.FieldMinIncrement, Text: "The step is more than 0."},
-		{Field: pages.FieldEndTime, Text: "The end lies in the future."},
+		{Field: pages.FieldStartPrice, Label: "Start price", Text: "Did you mean $1.50 or $1,500.00? Choose the amount.", Choices: []components.Choice{
+			{Label: "$1.50", Value: "startPrice=1.50"}, {Label: "$1,500.00", Value: "startPrice=1500.00"},
+		}},
+		{Field: pages.FieldMinIncrement, Label: "Step", Text: "Enter a step greater than 0."},
+		{Field: pages.FieldEndTime, Label: "Bidding ends", Text: "Choose an end time in the future."},
 	}
 	return v
 }
@@ -218,11 +220,11 @@ func sampleCreateWrong() pages.CreateView {
 func sampleReview() pages.ReviewView {
 	saoPaulo := time.FixedZone("America/Sao_Paulo", -3*60*60)
 	s := withoutBids(sampleState(0))
-	form := pages.NewCreateForm(sampleKey, "America/Sao_Paulo")
+	form := pages.NewCreateForm(sampleKey, "USD", "America/Sao_Paulo")
 	form.Title, form.Description = "Jaeger-LeCoultre Reverso, steel, about 1948", sampleDescription
 	form.StartPrice, form.MinIncrement, form.EndTime = "1000.00", "10.00", "2026-11-30T18:17:22"
 	return pages.ReviewView{
-		PageView: samplePage("Read it once more", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
+		PageView: samplePage("Check your lot before publishing", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
 		Form:     form, State: s, StartsNow: true, Zone: saoPaulo,
 	}
 }
