@@ -48,6 +48,13 @@ type Bid struct {
 	AcceptedAt time.Time
 }
 
+type House struct {
+	Single        bool
+	ID            uuid.UUID
+	UnnamedEpochs int64
+	CreatedAt     time.Time
+}
+
 type Lot struct {
 	AuctionID   int64
 	Title       string

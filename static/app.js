@@ -192,14 +192,16 @@
 
   // ---- Frames from the stream ----------------------------------------------------------------------------------
   // The newest version of each element wins, in whatever order frames arrive. What has been seen is remembered here and
-  // not in the page, so that nothing else can take it back.
+  // not in the page, so that nothing else can take it back. Only the database can: a frame says when the database was
+  // asked, and a higher version that was seen before that is one which the database does not have.
 
-  const versions = new Map();
+  const versions = new Map(); // by element: the version, and since when the house knows it, in microseconds
 
-  function isOlder(id, version) {
+  function isOlder(id, { version, since, confirmed }) {
     const seen = versions.get(id);
-    if (seen !== undefined && version < seen) return true;
-    versions.set(id, version);
+    const given = BigInt(version);
+    if (seen && given < seen.version && !(Number(confirmed) > seen.since)) return true;
+    if (!seen || given !== seen.version) versions.set(id, { version: given, since: Number(since) || houseNow() * 1000 });
     return false;
   }
 
@@ -207,7 +209,7 @@
     const current = event.detail.target;
     const next = event.detail.fragment.firstElementChild || event.detail.fragment;
     if (!next.dataset || next.dataset.version === undefined) return;
-    if (isOlder(current.id, BigInt(next.dataset.version))) {
+    if (isOlder(current.id, next.dataset)) {
       event.preventDefault();
     } else if (current.dataset.quickSteps !== undefined) {
       event.preventDefault();
@@ -219,11 +221,20 @@
         const swapped = document.getElementById(current.id);
         if (!swapped) return;
         settle(swapped);
-        if (swapped.dataset.lot) lotChanged(swapped, before);
+        if (swapped.dataset.lot) {
+          followBack(swapped, before);
+          lotChanged(swapped, before);
+        }
         if (swapped.dataset.seq !== undefined) markNewRows(swapped, before.seq);
       });
     }
   });
+
+  // A form that was drawn for a state which the database does not have follows the present one.
+  function followBack(state, before) {
+    const desk = document.getElementById(`bid-desk-${state.dataset.lot}`);
+    if (desk && BigInt(state.dataset.version) < BigInt(before.version)) desk.dataset.version = state.dataset.version;
+  }
 
   function settle(root) {
     localiseTimes(root);
@@ -545,7 +556,7 @@
 
   // ---- Begin ---------------------------------------------------------------------------------------------------
 
-  all('[id][data-version]').forEach(el => isOlder(el.id, BigInt(el.dataset.version)));
+  all('[id][data-version]').forEach(el => isOlder(el.id, el.dataset));
   settle(body);
   all('[data-lot]').forEach(state => { updateStanding(state); updateParts(state); });
   chooseZone();
