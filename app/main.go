@@ -27,6 +27,8 @@ const usage = `martelo is an online auction house.
                                 add somebody, and print the id
   martelo token create --user E [--service] [--name N]
                                 make an API token for the user with that e-mail or id, and print it
+  martelo house renew           give a copy of a house an id of its own, and print it; its nodes must not run
+  martelo house claim           say that this database is the house itself, moved to a new place, and print its id
   martelo bench SCENARIO        measure the house on a database of its own; martelo bench help says more
 
 Settings come from the environment: DATABASE_URL, REDIS_URL, LISTEN_ADDR and others; the README lists them.
@@ -70,6 +72,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return subcommand(args, "create", func(rest []string) error { return userCreate(ctx, rest, out) })
 	case "token":
 		return subcommand(args, "create", func(rest []string) error { return tokenCreate(ctx, rest, out) })
+	case "house":
+		return houseCommand(ctx, args, out)
 	case "bench":
 		return measure(ctx, args, out)
 	case "", "help", "-h", "--help":

@@ -27,6 +27,7 @@ import (
 	"martelo/app/closing"
 	"martelo/app/draft"
 	"martelo/app/hot"
+	"martelo/app/identity"
 	"martelo/app/limits"
 	"martelo/app/live"
 	"martelo/app/outbox"
@@ -54,6 +55,7 @@ type house struct {
 	bidders  *pgxpool.Pool // for bids, opening, closing and telling
 	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
 	redis    *redis.Client
+	identity *identity.House
 	limits   *limits.Limits
 	people   *account.People
 	drafts   *draft.Drafts
@@ -88,6 +90,10 @@ func serve(ctx context.Context) error {
 	}
 	defer h.close()
 	tuneCollector()
+	// A store that is away now is waited for later; a copy of another house is to be told so before it serves.
+	if err := h.identity.Find(ctx); errors.Is(err, identity.ErrCopy) {
+		return err
+	}
 	if err := h.offerProfiles(ctx); err != nil {
 		return err
 	}
@@ -120,14 +126,15 @@ func build(s settings) (h *house, err error) {
 		return h, fmt.Errorf("REDIS_URL: %w", err)
 	}
 	h.redis = redis.NewClient(options)
-	h.limits = limits.Open(h.redis, h.log)
+	h.identity = identity.New(h.readers, h.redis, h.log)
+	h.limits = limits.Open(h.redis, h.identity, h.log)
 	h.people = account.New(h.readers)
 	h.drafts = draft.New(h.readers)
 	h.hub = live.New(live.Options{
-		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
+		Database: h.readers, Redis: h.redis, House: h.identity, Metrics: h.metrics, Log: h.log,
 		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
-		Show: func(ctx context.Context, row db.Auction) (auction.State, []auction.Bid, bool) {
-			return h.hot.Show(ctx, row)
+		Exact: func(ctx context.Context, row db.Auction) (auction.State, []auction.Bid, bool, bool) {
+			return h.hot.Exact(ctx, row)
 		},
 	})
 	// What others do to an auction the desk is told before they answer.
@@ -136,7 +143,7 @@ func build(s settings) (h *house, err error) {
 		h.hub.Announce(u)
 	}
 	h.hot = hot.New(hot.Options{
-		Database: h.bidders, Redis: h.redis, Announce: announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
+		Database: h.bidders, Redis: h.redis, House: h.identity, Announce: announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
 	})
 	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot)
 	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
@@ -191,7 +198,9 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run, h.people.Sessions().Sweep, h.drafts.Sweep} {
+	for _, role := range []func(context.Context){
+		h.identity.Run, h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run, h.people.Sessions().Sweep, h.drafts.Sweep,
+	} {
 		running.Go(func() { role(roles) })
 	}
 	server := h.server.HTTP()
@@ -233,6 +242,9 @@ func (h *house) close() {
 	}
 	if h.limits != nil {
 		_ = h.limits.Close()
+	}
+	if h.identity != nil {
+		_ = h.identity.Close()
 	}
 	if h.redis != nil {
 		_ = h.redis.Close()

@@ -10,19 +10,20 @@ import (
 
 // rooms are the packages in the order in which they may know each other: each imports only rooms that stand before it.
 var rooms = []string{
-	"app/money", "app/text", "app/auction", "static", "migrations", "db", "app/account", "app/draft", "app/catalog", "app/limits", "app/live", "app/outbox",
+	"app/money", "app/text", "app/auction", "static", "migrations", "db", "app/identity", "app/account", "app/draft", "app/catalog", "app/limits", "app/live",
+	"app/outbox",
 	"app/hot", "app/selling", "app/bidding", "app/closing", "templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app/bench", "app",
 }
 
 // onlyIn names the only rooms (and what lies below them) that may import a package directly.
 var onlyIn = map[string][]string{
 	"github.com/labstack/echo/v4":       {"web"},
-	"github.com/jackc/pgx/v5":           {"db", "app/account", "app/bench", "app/bidding", "app/catalog", "app/closing", "app/draft", "app/hot", "app/live", "app/outbox", "app/selling", "app"},
-	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/hot", "app", "db/dbtest"},
+	"github.com/jackc/pgx/v5":           {"db", "app/account", "app/bench", "app/bidding", "app/catalog", "app/closing", "app/draft", "app/hot", "app/identity", "app/live", "app/outbox", "app/selling", "app"},
+	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/hot", "app/identity", "app", "db/dbtest"},
 	"github.com/a-h/templ":              {"templates", "web"},
 	"github.com/coder/websocket":        {"web"},
 	"github.com/twmb/franz-go":          {"app/outbox"},
-	"martelo/db":                        {"db", "app/account", "app/bench", "app/bidding", "app/catalog", "app/closing", "app/draft", "app/hot", "app/live", "app/outbox", "app/selling", "app"},
+	"martelo/db":                        {"db", "app/account", "app/bench", "app/bidding", "app/catalog", "app/closing", "app/draft", "app/hot", "app/identity", "app/live", "app/outbox", "app/selling", "app"},
 	"github.com/caarlos0/env/v11":       {"app"},
 	"github.com/alexedwards/argon2id":   {"app/account"},
 	"github.com/go-redis/redis_rate":    {"app/limits"},

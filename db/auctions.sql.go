@@ -496,16 +496,22 @@ func (q *Queries) AuctionOpenDue(ctx context.Context, rowLimit int32) ([]Auction
 }
 
 const AuctionVersions = `-- name: AuctionVersions :many
-SELECT auctions.id, auctions.version
+SELECT auctions.id, auctions.version, auctions.current_price, auctions.leader_id, auctions.bid_count, auctions.status, auctions.end_at
 FROM unnest($1::bigint[]) AS wanted (id) JOIN auctions ON auctions.id = wanted.id
 `
 
 type AuctionVersionsRow struct {
-	ID      int64
-	Version int64
+	ID           int64
+	Version      int64
+	CurrentPrice int64
+	LeaderID     *int64
+	BidCount     int64
+	Status       string
+	EndAt        time.Time
 }
 
-// AuctionVersions is the cheap question of the reconciler: which of the watched auctions have moved on.
+// AuctionVersions is the cheap question of the reconciler: which of the watched auctions stand otherwise than is known. The version alone
+// would not tell a state that somebody made up under a version which the database has given since.
 func (q *Queries) AuctionVersions(ctx context.Context, ids []int64) ([]AuctionVersionsRow, error) {
 	rows, err := q.db.Query(ctx, AuctionVersions, ids)
 	if err != nil {
@@ -515,7 +521,15 @@ func (q *Queries) AuctionVersions(ctx context.Context, ids []int64) ([]AuctionVe
 	var items []AuctionVersionsRow
 	for rows.Next() {
 		var i AuctionVersionsRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.CurrentPrice,
+			&i.LeaderID,
+			&i.BidCount,
+			&i.Status,
+			&i.EndAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

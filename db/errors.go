@@ -18,6 +18,7 @@ const (
 	readOnlyTransaction  = "25006"
 	undefinedTable       = "42P01"
 	undefinedColumn      = "42703"
+	insufficientRight    = "42501"
 	classConnection      = "08"
 	classResources       = "53"
 	classOperator        = "57"
@@ -32,6 +33,12 @@ func IsUnique(err error, constraint string) bool {
 
 // IsNoRows tells whether a statement that wants one row found none.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// IsForbidden tells whether PostgreSQL does not allow the role to ask.
+func IsForbidden(err error) bool {
+	var fault *pgconn.PgError
+	return errors.As(err, &fault) && fault.Code == insufficientRight
+}
 
 // Unavailable wraps what means "not now" (no connection, a server that stops or starts, a lock or statement that took too long,
 // a schema that has not been migrated yet) in auction.ErrUnavailable, and leaves what PostgreSQL answered about the statement itself as it is: that is a fault of ours.

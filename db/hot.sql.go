@@ -250,7 +250,7 @@ func (q *Queries) AuctionLockIfFree(ctx context.Context, id int64) (Auction, err
 
 const AuctionMoveHot = `-- name: AuctionMoveHot :one
 UPDATE auctions
-SET lane = 'hot', lane_epoch = nextval('auction_lane_epochs'), version = version + 1,
+SET lane = 'hot', lane_epoch = nextval('auction_hot_epochs'), version = version + 1,
     status = CASE WHEN status = 'SCHEDULED' AND start_at <= clock_timestamp() THEN 'OPEN' ELSE status END
 WHERE id = $1 AND status IN ('OPEN', 'SCHEDULED')
 RETURNING id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price, lane_epoch

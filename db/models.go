@@ -56,6 +56,13 @@ type Draft struct {
 	KeptAt    time.Time
 }
 
+type House struct {
+	Single        bool
+	ID            uuid.UUID
+	UnnamedEpochs int64
+	CreatedAt     time.Time
+}
+
 type Lot struct {
 	AuctionID   int64
 	Title       string

@@ -137,6 +137,7 @@ SELECT sqlc.embed(auctions), clock_timestamp()::timestamptz AS now
 FROM unnest(@ids::bigint[]) AS wanted (id) JOIN auctions ON auctions.id = wanted.id;
 
 -- name: AuctionVersions :many
--- AuctionVersions is the cheap question of the reconciler: which of the watched auctions have moved on.
-SELECT auctions.id, auctions.version
+-- AuctionVersions is the cheap question of the reconciler: which of the watched auctions stand otherwise than is known. The version alone
+-- would not tell a state that somebody made up under a version which the database has given since.
+SELECT auctions.id, auctions.version, auctions.current_price, auctions.leader_id, auctions.bid_count, auctions.status, auctions.end_at
 FROM unnest(@ids::bigint[]) AS wanted (id) JOIN auctions ON auctions.id = wanted.id;

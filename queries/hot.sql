@@ -8,7 +8,7 @@ SELECT * FROM auctions WHERE id = @id;
 -- name: AuctionMoveHot :one
 -- AuctionMoveHot makes Redis the place where bids are decided, under a fresh epoch. Sent under AuctionLock.
 UPDATE auctions
-SET lane = 'hot', lane_epoch = nextval('auction_lane_epochs'), version = version + 1,
+SET lane = 'hot', lane_epoch = nextval('auction_hot_epochs'), version = version + 1,
     status = CASE WHEN status = 'SCHEDULED' AND start_at <= clock_timestamp() THEN 'OPEN' ELSE status END
 WHERE id = @id AND status IN ('OPEN', 'SCHEDULED')
 RETURNING *;

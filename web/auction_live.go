@@ -127,7 +127,7 @@ func (s *Server) known(c echo.Context, ids []int64) error {
 // drawLive draws an update for all viewers of a view and locale at once. What cannot be drawn is not sent: the next update may.
 func (s *Server) drawLive(view, locale string, u live.Update, now time.Time) []byte {
 	var drawing templ.Component
-	lot := fragments.LotView{State: u.State, Locale: locale, Now: now}
+	lot := fragments.LotView{State: u.State, Locale: locale, Now: now, Since: u.Since, Confirmed: u.Confirmed}
 	if view == viewPanel {
 		drawing = fragments.LivePanel(fragments.LivePanelView{Lot: lot, History: history(lot, u.Recent)})
 	} else {

@@ -66,10 +66,11 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 	h := &house{TB: t, pool: pool, people: account.New(pool), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, nil))
 	metrics := prometheus.NewRegistry()
-	h.hub = live.New(live.Options{Database: pool, Redis: store, Metrics: metrics, Log: log})
+	identity := dbtest.Identity(t, pool, store)
+	h.hub = live.New(live.Options{Database: pool, Redis: store, House: identity, Metrics: metrics, Log: log})
 	desk := bidding.New(pool, h.hub.Announce, log, metrics)
 	sellers := selling.New(pool, h.hub.Announce, log)
-	limit := limits.Open(store, log)
+	limit := limits.Open(store, identity, log)
 	h.limits = limit
 	deps := web.Deps{
 		Log: log, Metrics: metrics, People: h.people, Drafts: draft.New(pool), Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,

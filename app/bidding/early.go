@@ -78,10 +78,15 @@ func (e *early) note(bids int, before, after auction.State, accepted []auction.B
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := e.auctions[after.ID]
+	// What is too old refuses nobody, and must not stand in the way of a database that has lost the commits it knew.
+	if known != nil && time.Now().After(known.until) {
+		delete(e.auctions, after.ID)
+		known = nil
+	}
 	if known == nil && (bids < e.company || !e.room()) || known != nil && known.state.Version > after.Version {
 		return
 	}
-	if known == nil || known.state.Version != before.Version || time.Now().After(known.until) || len(known.keys) > risenKeysMax {
+	if known == nil || known.state.Version != before.Version || len(known.keys) > risenKeysMax {
 		known = &risen{from: before.CurrentPrice, keys: map[uuid.UUID]struct{}{}}
 		e.auctions[after.ID] = known
 	}

@@ -40,7 +40,7 @@ func (h *house) count(sql string, args ...any) (n int) {
 }
 
 func (h *house) stateKey(id int64) string {
-	return fmt.Sprintf("auction:{%d}:%d:state", id, h.row(id).LaneEpoch)
+	return fmt.Sprintf("auction:{%d}:%s:%d:state", id, h.house.ID(), h.row(id).LaneEpoch)
 }
 
 func (h *house) place(place placer, r auction.Request) auction.Bid {
@@ -450,7 +450,7 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 			t.Errorf("%s %s: a bid was told %v", setting, value, err)
 		}
 		lax := hot.New(hot.Options{
-			Database: h.pool, Redis: h.redis, Announce: func(live.Update) {}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
+			Database: h.pool, Redis: h.redis, House: h.house, Announce: func(live.Update) {}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
 		})
 		if err := lax.Offered(t.Context()); err != nil {
 			t.Errorf("%s %s, allowed: %v", setting, value, err)
@@ -499,7 +499,7 @@ func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	h := newHouse(t, bidders)
-	h.lane, h.redis = auction.Hot, client
+	h.lane, h.redis, h.house = auction.Hot, client, dbtest.Identity(t, h.pool, client)
 	h.reader = h.hotLane(func(live.Update) {})
 	return h
 }

@@ -17,6 +17,7 @@ import (
 	"martelo/app/auction"
 	"martelo/app/bidding"
 	"martelo/app/hot"
+	"martelo/app/identity"
 	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/db"
@@ -46,7 +47,8 @@ type house struct {
 	pool    *pgxpool.Pool
 	lane    auction.Lane
 	redis   *redis.Client // of the hot lane
-	reader  *hot.Lane     // looks and does not work
+	house   *identity.House
+	reader  *hot.Lane // looks and does not work
 	seller  int64
 	bidders []int64
 }
@@ -64,6 +66,7 @@ func newHouseIn(t testing.TB, lane auction.Lane, bidders int) *house {
 	h := &house{TB: t, pool: dbtest.Pool(t), lane: lane}
 	if lane == auction.Hot {
 		h.redis = dbtest.Redis(t)
+		h.house = dbtest.Identity(t, h.pool, h.redis)
 		h.reader = h.hotLane(func(live.Update) {})
 	}
 	h.seller = h.user()
@@ -89,7 +92,7 @@ func (h *house) desk() *bidding.Desk {
 // hotLane is one node's hot lane.
 func (h *house) hotLane(announce func(live.Update)) *hot.Lane {
 	lane := hot.New(hot.Options{
-		Database: h.pool, Redis: h.redis, Announce: announce, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Database: h.pool, Redis: h.redis, House: h.house, Announce: announce, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	h.Cleanup(func() { _ = lane.Close() })
 	return lane
@@ -149,7 +152,7 @@ func (h *house) endInRedis(id int64) {
 		return
 	}
 	row := h.row(id)
-	state := fmt.Sprintf("auction:{%d}:%d:state", id, row.LaneEpoch)
+	state := h.stateKey(id)
 	if err := h.redis.HSet(h.Context(), state, "start", row.StartAt.UnixMicro(), "end", row.EndAt.UnixMicro()).Err(); err != nil {
 		h.Fatal(err)
 	}

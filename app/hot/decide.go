@@ -106,12 +106,16 @@ func (l *Lane) ask(ctx context.Context, t *terms, requests []auction.Request, dr
 		}
 		args = append(args, r.Key.String(), r.BidderID, amount, following, drawn[i], own, far)
 	}
-	n := namesOf(t.ID, t.epoch)
+	n := l.namesOf(t.ID, t.epoch)
 	values, err := decideScript.Run(ctx, l.client, n.all(), args...).Slice()
 	if err != nil {
 		return reply{}, away(err)
 	}
-	return readReply(values, t, len(requests))
+	r, err := readReply(values, t, len(requests))
+	if err != nil {
+		l.metrics.garbled.Inc()
+	}
+	return r, err
 }
 
 func readReply(values []any, t *terms, asked int) (reply, error) {

@@ -78,7 +78,10 @@ func (l *Lane) Withdraw(ctx context.Context, q *db.Queries, row db.Auction, forc
 }
 
 func (l *Lane) withdraw(ctx context.Context, q *db.Queries, row db.Auction, how string) (*Withdrawn, error) {
-	w := &Withdrawn{State: row.State(), lane: l, names: namesOf(row.ID, row.LaneEpoch), epoch: row.LaneEpoch, token: newToken()}
+	if err := l.house.Ready(); err != nil {
+		return nil, err // without the house's id Redis would seem to have nothing of the auction
+	}
+	w := &Withdrawn{State: row.State(), lane: l, names: l.namesOf(row.ID, row.LaneEpoch), epoch: row.LaneEpoch, token: newToken()}
 	answer, err := freezeScript.Run(ctx, l.client, []string{w.names.state}, w.epoch, how, w.token).StringSlice()
 	if err != nil {
 		return nil, away(err)

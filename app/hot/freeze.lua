@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Stops the deciding for an auction under an epoch: for good if its end has come (CLOSE), or until whoever holds the token lets it go
 -- on (FREEZE). A later freeze takes the token over, so that an earlier holder's late word does nothing.
 --

@@ -22,6 +22,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"martelo/app/auction"
+	"martelo/app/identity"
 	"martelo/app/live"
 )
 
@@ -41,6 +42,7 @@ var ErrStandard = errors.New("hot: the auction is not in the hot lane")
 type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the lane has connections of its own
+	House    *identity.House
 	Announce func(live.Update)
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
@@ -52,6 +54,7 @@ type Options struct {
 type Lane struct {
 	pool        *pgxpool.Pool
 	client      *redis.Client
+	house       *identity.House
 	announce    func(live.Update)
 	log         *slog.Logger
 	metrics     laneMetrics
@@ -73,19 +76,23 @@ type laneMetrics struct {
 	settled prometheus.Counter
 	loads   prometheus.Counter
 	stops   prometheus.Counter
+	garbled prometheus.Counter
 }
 
 // New makes a lane. It connects to nothing yet.
 func New(o Options) *Lane {
 	with := promauto.With(o.Metrics)
+	client := ownClient(o.Redis)
+	client.AddHook(o.House)
 	return &Lane{
-		pool: o.Database, client: ownClient(o.Redis), announce: o.Announce, log: o.Log, allowWeaker: o.AllowWeaker,
+		pool: o.Database, client: client, house: o.House, announce: o.Announce, log: o.Log, allowWeaker: o.AllowWeaker,
 		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
 		metrics: laneMetrics{
 			lag:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_hot_settle_lag_seconds", Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this node last looked."}),
 			settled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_settled_bids_total", Help: "Bids this node has written from Redis to PostgreSQL."}),
 			loads:   with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_loads_total", Help: "Auctions this node has loaded into Redis."}),
 			stops:   with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_stops_total", Help: "Auctions that were stopped because Redis and the rulebook differed."}),
+			garbled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_nonsense_total", Help: "Answers from Redis about hot auctions that make no sense, and were not believed."}),
 		},
 	}
 }

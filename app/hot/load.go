@@ -135,7 +135,7 @@ func (l *Lane) loaded(ctx context.Context, row db.Auction) (*terms, error) {
 	if refused := l.Offered(ctx); refused != nil {
 		return nil, fmt.Errorf("%w: %w", auction.ErrUnavailable, refusedLane{refused})
 	}
-	values, err := l.client.HMGet(ctx, namesOf(row.ID, row.LaneEpoch).state, "epoch", "status").Result()
+	values, err := l.client.HMGet(ctx, l.namesOf(row.ID, row.LaneEpoch).state, "epoch", "status").Result()
 	if err != nil {
 		return nil, away(err)
 	}
@@ -157,7 +157,7 @@ type refusedLane struct{ error }
 // bring loads an auction under a fresh epoch, after it has settled what Redis may still hold under the last. It returns the names that are
 // done with, and nil for an auction with too long a log, which it moves to the standard lane.
 func (l *Lane) bring(ctx context.Context, q *db.Queries, row db.Auction) (t *terms, stale names, err error) {
-	stale = namesOf(row.ID, row.LaneEpoch)
+	stale = l.namesOf(row.ID, row.LaneEpoch)
 	state := row.State()
 	if row.Status == string(auction.Open) {
 		w, err := l.withdraw(ctx, q, row, freezeHold)
@@ -184,7 +184,7 @@ func (l *Lane) bring(ctx context.Context, q *db.Queries, row db.Auction) (t *ter
 
 // fill writes an auction into Redis under its row's epoch, the state last. Nobody reads it before the row is committed.
 func (l *Lane) fill(ctx context.Context, q *db.Queries, row db.Auction) error {
-	n, currency := namesOf(row.ID, row.LaneEpoch), money.MustCurrency(row.Currency)
+	n, currency := l.namesOf(row.ID, row.LaneEpoch), money.MustCurrency(row.Currency)
 	for after := int64(0); ; {
 		rows, err := q.BidsAfter(ctx, db.BidsAfterParams{AuctionID: row.ID, AfterSeq: after, RowLimit: loadChunk})
 		if err != nil {

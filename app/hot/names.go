@@ -12,8 +12,14 @@ type names struct {
 	recent string // list: the newest bids, newest first
 }
 
-func namesOf(auctionID, epoch int64) names {
-	prefix := "auction:{" + strconv.FormatInt(auctionID, 10) + "}:" + strconv.FormatInt(epoch, 10) + ":"
+// namesOf names an auction's keys. They carry the house's id, so that another house's auction of the same number and epoch is another; the
+// epochs from before there was an id go on under the names they were given.
+func (l *Lane) namesOf(auctionID, epoch int64) names {
+	prefix := "auction:{" + strconv.FormatInt(auctionID, 10) + "}:"
+	if epoch > l.house.UnnamedEpochs() {
+		prefix += l.house.ID() + ":"
+	}
+	prefix += strconv.FormatInt(epoch, 10) + ":"
 	return names{state: prefix + "state", keys: prefix + "keys", bidder: prefix + "paddles", log: prefix + "log", recent: prefix + "recent"}
 }
 

@@ -110,7 +110,7 @@ func (l *Lane) checkAhead(ctx context.Context, row db.AuctionHotOpenRow) {
 	if row.BidCount == 0 || l.isStopped(row.ID, row.LaneEpoch) {
 		return
 	}
-	seq, err := l.client.HGet(ctx, namesOf(row.ID, row.LaneEpoch).state, "seq").Int64()
+	seq, err := l.client.HGet(ctx, l.namesOf(row.ID, row.LaneEpoch).state, "seq").Int64()
 	if err == nil && seq < row.BidCount {
 		l.stopIfDiffers(ctx, row.ID, row.LaneEpoch, &differError{row.ID, fmt.Sprintf("%d bids", seq), fmt.Sprintf("has %d in the log", row.BidCount)})
 	}
@@ -146,7 +146,7 @@ func (l *Lane) Settle(ctx context.Context, id, epoch int64) (lag time.Duration, 
 	if l.isStopped(id, epoch) {
 		return 0, nil
 	}
-	n := namesOf(id, epoch)
+	n := l.namesOf(id, epoch)
 	waiting, err := l.client.XLen(ctx, n.log).Result()
 	if err != nil || waiting == 0 {
 		return 0, away(err)
@@ -194,7 +194,7 @@ func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, la
 	}
 	l.metrics.settled.Add(float64(settled))
 	if after.BidCount > 0 {
-		l.trim(ctx, namesOf(id, epoch), after.BidCount)
+		l.trim(ctx, l.namesOf(id, epoch), after.BidCount)
 	}
 	return settled, lag, nil
 }
@@ -203,7 +203,7 @@ func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, la
 func (l *Lane) entriesAfter(ctx context.Context, seq int64, t *terms) ([]entry, time.Time, error) {
 	pipeline := l.client.Pipeline()
 	clock := pipeline.Time(ctx)
-	found := pipeline.XRangeN(ctx, namesOf(t.ID, t.epoch).log, strconv.FormatInt(seq+1, 10)+"-0", "+", settleMax)
+	found := pipeline.XRangeN(ctx, l.namesOf(t.ID, t.epoch).log, strconv.FormatInt(seq+1, 10)+"-0", "+", settleMax)
 	if _, err := pipeline.Exec(ctx); err != nil {
 		return nil, time.Time{}, away(err)
 	}
@@ -342,7 +342,7 @@ func (l *Lane) stopIfDiffers(ctx context.Context, id, epoch int64, err error) {
 	l.mu.Unlock()
 	l.metrics.stops.Inc()
 	l.log.Error("hot: an auction is stopped; an admin can move it to the standard lane, which sets the disputed bids aside", "auctionId", id, "epoch", epoch, "error", err)
-	if err := stopScript.Run(ctx, l.client, []string{namesOf(id, epoch).state}, epoch).Err(); err != nil {
+	if err := stopScript.Run(ctx, l.client, []string{l.namesOf(id, epoch).state}, epoch).Err(); err != nil {
 		l.log.Error("hot: Redis could not be told to stop an auction", "auctionId", id, "epoch", epoch, "error", err)
 		l.mu.Lock()
 		delete(l.noted, id) // so that the next turn tells it again

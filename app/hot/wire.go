@@ -39,6 +39,9 @@ func readBid(text string, t *terms) (auction.Bid, error) {
 			return auction.Bid{}, fmt.Errorf("%w: bid %q", errGarbled, text)
 		}
 	}
+	if n[0] <= 0 || n[1] <= 0 || n[2] <= 0 || n[3] <= 0 || n[4] <= 0 {
+		return auction.Bid{}, fmt.Errorf("%w: bid %q", errGarbled, text)
+	}
 	bid := auction.Bid{
 		ID: n[5], AuctionID: t.ID, Seq: n[2], BidderID: n[0], Paddle: int(n[3]), Amount: money.FromMinor(n[1], t.Currency), AcceptedAt: moment(n[4]),
 	}
@@ -91,6 +94,9 @@ func readState(values []any, t *terms) (auction.State, error) {
 	}
 	s.EndAt, s.CurrentPrice = moment(n[0]), money.FromMinor(n[1], s.Currency)
 	s.LeaderID, s.LeaderPaddle, s.BidCount, s.BidderCount, s.Version = n[2], int(n[3]), n[4], int(n[5]), n[6]
+	if err := s.Plausible(); err != nil {
+		return s, fmt.Errorf("%w: %w", errGarbled, err)
+	}
 	return s, nil
 }
 

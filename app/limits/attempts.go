@@ -31,13 +31,16 @@ func (l *Limits) Attempt(ctx context.Context, address, email string) time.Durati
 
 // SignedIn forgets the tries for an e-mail address whose owner has shown up.
 func (l *Limits) SignedIn(ctx context.Context, email string) {
-	l.ask(ctx, func(ctx context.Context) error { return l.attempts.Reset(ctx, emailKey(email)) })
+	l.ask(ctx, func(ctx context.Context) error { return l.attempts.Reset(ctx, l.inHouse(emailKey(email))) })
 }
+
+// inHouse makes a key this house's own; the library puts "rate:" before it.
+func (l *Limits) inHouse(key string) string { return key + ":" + l.house.ID() }
 
 func (l *Limits) attempt(ctx context.Context, key string, limit redis_rate.Limit) time.Duration {
 	var result *redis_rate.Result
 	answered := l.ask(ctx, func(ctx context.Context) (err error) {
-		result, err = l.attempts.Allow(ctx, key, limit)
+		result, err = l.attempts.Allow(ctx, l.inHouse(key), limit)
 		return err
 	})
 	if !answered || result.Allowed > 0 {

@@ -49,7 +49,7 @@ type questions struct {
 // counted. Copies of one bid (the same key in the same auction) count once among the different bids.
 func (l *Limits) Bid(ctx context.Context, bidderID, auctionID int64, key uuid.UUID) time.Duration {
 	q := &question{
-		key: bidderPrefix + strconv.FormatInt(bidderID, 10), bid: strconv.FormatInt(auctionID, 10) + ":" + key.String(),
+		key: bidderPrefix + l.house.ID() + ":" + strconv.FormatInt(bidderID, 10), bid: strconv.FormatInt(auctionID, 10) + ":" + key.String(),
 		answer: make(chan time.Duration, 1),
 	}
 	if l.breaker.open() {

@@ -13,6 +13,8 @@ import (
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"martelo/app/identity"
 )
 
 const (
@@ -27,6 +29,7 @@ const (
 // Limits asks Redis. It may be shared by any number of goroutines.
 type Limits struct {
 	client   *redis.Client
+	house    *identity.House
 	breaker  breaker
 	attempts *redis_rate.Limiter
 	log      *slog.Logger
@@ -35,8 +38,8 @@ type Limits struct {
 }
 
 // Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does
-// not connect yet.
-func Open(of *redis.Client, log *slog.Logger) *Limits {
+// not connect yet. What is counted for one house does not count for another that shares its Redis.
+func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
 	options := *of.Options()
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = askWithin, askWithin, askWithin, askWithin
 	options.ContextTimeoutEnabled = true
@@ -45,7 +48,8 @@ func Open(of *redis.Client, log *slog.Logger) *Limits {
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	client := redis.NewClient(&options)
-	return &Limits{client: client, attempts: redis_rate.NewLimiter(client), log: log}
+	client.AddHook(house)
+	return &Limits{client: client, house: house, attempts: redis_rate.NewLimiter(client), log: log}
 }
 
 // Close gives the connections back.

@@ -13,13 +13,20 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"martelo/app/identity"
 	"martelo/app/limits"
 	"martelo/db/dbtest"
 )
 
 func open(t *testing.T, client *redis.Client) *limits.Limits {
 	t.Helper()
-	l := limits.Open(client, slog.New(slog.DiscardHandler))
+	return openIn(t, client, dbtest.Identity(t, dbtest.Pool(t), client))
+}
+
+// openIn opens the limits of a node of the house.
+func openIn(t *testing.T, client *redis.Client, house *identity.House) *limits.Limits {
+	t.Helper()
+	l := limits.Open(client, house, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -126,7 +133,7 @@ func TestARefusedBidIsNotRecorded(t *testing.T) {
 		for range 10 {
 			l.Bid(t.Context(), bidder, 42, refused)
 		}
-		key := fmt.Sprintf("bidder:{recent}:%d", bidder)
+		key := client.Keys(t.Context(), fmt.Sprintf("bidder:{recent}:*:%d", bidder)).Val()[0]
 		memory, kept = client.Get(t.Context(), key).Val(), client.PTTL(t.Context(), key).Val()
 	})
 	if !strings.Contains(memory, "42:"+last.String()) || strings.Contains(memory, refused.String()) {
@@ -151,11 +158,42 @@ func TestAClockThatWentBackIsForgiven(t *testing.T) {
 		bids += later + " 42:" + uuid.NewString() + ";"
 		requests += later + " "
 	}
-	if err := client.Set(t.Context(), "bidder:{recent}:7", bids+"|"+requests, time.Minute).Err(); err != nil {
+	l.Bid(t.Context(), 7, 42, uuid.New())
+	key := client.Keys(t.Context(), "bidder:{recent}:*:7").Val()[0]
+	if err := client.Set(t.Context(), key, bids+"|"+requests, time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if wait := l.Bid(t.Context(), 7, 42, uuid.New()); wait != 0 {
 		t.Errorf("a bidder is to wait for %v", wait)
+	}
+}
+
+// Two houses that share a Redis count for themselves, though their bidders have the same numbers.
+func TestTwoHousesCountApart(t *testing.T) {
+	t.Parallel()
+	client := dbtest.Redis(t)
+	pool, other := dbtest.Pool(t), dbtest.Pool(t)
+	if _, err := identity.Renew(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := openIn(t, client, dbtest.Identity(t, pool, client)), openIn(t, client, dbtest.Identity(t, other, client))
+	within(t, func(bidder int64) {
+		for range 5 {
+			ours.Bid(t.Context(), bidder, 42, uuid.New())
+		}
+		if ours.Bid(t.Context(), bidder, 42, uuid.New()) == 0 || theirs.Bid(t.Context(), bidder, 42, uuid.New()) != 0 {
+			t.Error("the other house's bidder pays for ours, or nobody does")
+		}
+	})
+	for range 10 {
+		ours.Attempt(t.Context(), "192.0.2.1", "ana@example.com")
+	}
+	if ours.Attempt(t.Context(), "192.0.2.1", "ana@example.com") == 0 || theirs.Attempt(t.Context(), "192.0.2.1", "ana@example.com") != 0 {
+		t.Error("tries to sign in at one house count at the other, or nowhere")
+	}
+	ours.SignedIn(t.Context(), "ana@example.com")
+	if ours.Attempt(t.Context(), "192.0.2.1", "ana@example.com") != 0 {
+		t.Error("the tries of who has signed in are not forgotten")
 	}
 }
 
@@ -204,7 +242,8 @@ func TestTheWaitIsLongEnough(t *testing.T) {
 func TestTwoNodesCountTogether(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
-	one, two := open(t, client), open(t, client)
+	house := dbtest.Identity(t, dbtest.Pool(t), client)
+	one, two := openIn(t, client, house), openIn(t, client, house)
 	passed := 0
 	within(t, func(bidder int64) {
 		passed = 0

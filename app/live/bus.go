@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"martelo/app/identity"
 )
 
 const (
@@ -33,6 +35,7 @@ var errSilent = errors.New("live: Redis is silent")
 // that is wanted is kept here; each new connection subscribes to all of it.
 type bus struct {
 	client *redis.Client
+	house  *identity.House
 	hub    *Hub
 	probe  string // this node's own channel
 
@@ -44,9 +47,9 @@ type bus struct {
 	told bool // that Redis is away, so that each change is logged once; run's and its connection's
 }
 
-func newBus(client *redis.Client, h *Hub) *bus {
+func newBus(client *redis.Client, house *identity.House, h *Hub) *bus {
 	return &bus{
-		client: client, hub: h, probe: nodeChannel + uuid.NewString(),
+		client: client, house: house, hub: h, probe: nodeChannel + uuid.NewString(),
 		wanted: map[int64]time.Time{}, changes: map[int64]struct{}{}, work: make(chan struct{}, 1),
 	}
 }
@@ -74,6 +77,13 @@ func (b *bus) close() { _ = b.client.Close() }
 func (b *bus) run(ctx context.Context) {
 	pause := connectAgain
 	for ctx.Err() == nil {
+		if err := b.house.Ready(); err != nil {
+			b.note(err)
+			if !sleep(ctx, connectAgain) {
+				return
+			}
+			continue
+		}
 		c := &connection{bus: b, pubsub: b.client.Subscribe(ctx), began: time.Now()}
 		err := c.run(ctx)
 		if ctx.Err() != nil {
@@ -161,12 +171,19 @@ func (b *bus) message(m *redis.Message) {
 	if !ok {
 		return // the probe
 	}
-	u, err := decodeWire(id, m.Payload)
-	if err != nil {
+	u, err := decodeWire(b.house.ID(), id, m.Payload)
+	switch {
+	case errors.Is(err, errForeign):
+		b.hub.metrics.foreign.Inc()
+		b.hub.foreignOnce.Do(func() {
+			b.hub.log.Warn("live: another house uses this Redis, or a node of an older release; its messages are dropped; said once, counted in martelo_live_foreign_messages_total",
+				"channel", m.Channel)
+		})
+	case err != nil:
 		b.hub.metrics.nonsense.Inc()
-		return
+	default:
+		b.hub.apply(u)
 	}
-	b.hub.apply(u)
 }
 
 // confirmed has the auction's state read: what was announced before the subscription held went by unheard.
@@ -254,6 +271,9 @@ func (c *connection) prove(ctx context.Context) error {
 	ticker := time.NewTicker(probeEvery / 2)
 	defer ticker.Stop()
 	for {
+		if err := c.bus.house.Ready(); err != nil {
+			return err // the Redis has proved to be another house's
+		}
 		within, cancel := context.WithTimeout(ctx, probeEvery/2)
 		_ = c.bus.client.Publish(within, c.bus.probe, "").Err() // whether it arrives is what counts
 		cancel()

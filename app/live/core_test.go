@@ -193,7 +193,7 @@ func TestResubscribingCatchesUp(t *testing.T) {
 func TestTheEndReachesBusyViewers(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)
-	hub, _ := newHub(house.pool, dbtest.Redis(t), live.Limits{}, &quiet{})
+	hub, _ := newHub(t, house.pool, dbtest.Redis(t), live.Limits{}, &quiet{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"martelo/app/auction"
 )
 
 // Hurry shortens what tests would otherwise wait for. It is called before Run and before the first viewer.
@@ -23,8 +25,37 @@ func (h *Hub) ReconcileEvery(d time.Duration) { h.timing.reconcile = d }
 // Take takes in an update whose auction is watched from now on, as if it came from Redis.
 func (h *Hub) Take(u Update) { h.apply(&u) }
 
-// Watch watches an auction of which nothing is known.
-func (h *Hub) Watch(u Update) { h.watch([]*Update{&u}) }
+// Watch watches an auction, of which PostgreSQL says so.
+func (h *Hub) Watch(u Update) { h.Begin(true, 0).Finds(u) }
+
+// Looking is a look that has begun.
+type Looking struct {
+	h *Hub
+	l look
+}
+
+// Begin begins a look at what PostgreSQL has.
+func (h *Hub) Begin(exact bool, epoch int64) *Looking {
+	return &Looking{h, look{since: h.numbers.Load(), at: h.clock.Now(), exact: exact, epoch: epoch}}
+}
+
+// Finds ends the look. The auction is watched from now on.
+func (l *Looking) Finds(u Update) {
+	l.l.Update = &u
+	l.h.watch([]look{l.l})
+}
+
+// State is what viewers are shown of an auction.
+func (h *Hub) State(id int64) auction.State {
+	u, _, _, _ := h.watched(id).latest()
+	return u.State
+}
+
+// Shown is the version that viewers are shown of an auction.
+func (h *Hub) Shown(id int64) int64 {
+	u, _, _, _ := h.watched(id).latest()
+	return u.State.Version
+}
 
 // Viewers is how many viewers are in.
 func (h *Hub) Viewers() int { return h.door.count() }
@@ -38,6 +69,9 @@ func (h *Hub) Topics() int {
 
 // Slow tells whether Redis is away.
 func (h *Hub) Slow() bool { return h.slow.Load() }
+
+// House is the id of the hub's house.
+func (h *Hub) House() string { return h.bus.house.ID() }
 
 // Unpublished is how many announcements wait for Redis.
 func (h *Hub) Unpublished() int {
@@ -60,8 +94,8 @@ func (h *Hub) History(id int64) (version int64, bids int, complete bool) {
 	if t == nil {
 		return 0, 0, false
 	}
-	u, _ := t.latest()
-	if u == nil {
+	u, loaded, _, _ := t.latest()
+	if !loaded {
 		return 0, 0, false
 	}
 	return u.State.Version, len(u.Recent), u.complete()
@@ -71,6 +105,7 @@ var (
 	EncodeWire = encodeWire
 	DecodeWire = decodeWire
 	ChannelOf  = channelOf
+	ErrForeign = errForeign
 )
 
 const UnpublishedMax = unpublishedMax

@@ -52,7 +52,7 @@ func TestAnnouncementsReachOtherNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if message, ok := received.(*redis.Message); ok {
-			if got, err := live.DecodeWire(id, message.Payload); err != nil || got.State != u.State {
+			if got, err := live.DecodeWire(here.House(), id, message.Payload); err != nil || got.State != u.State {
 				t.Errorf("%s carried %+v, %v", message.Channel, got, err)
 			}
 			return
@@ -244,7 +244,7 @@ func TestNonsenseFromRedisIsRefused(t *testing.T) {
 	id := house.ids[0]
 	viewer := node.watch(id)
 	viewer.sees(id, 1, patience)
-	nonsense := []string{"", "{", "null", "7", `{"id":1,"version":99,"currency":"USD","status":"OPEN"}`}
+	nonsense := []string{"", "{", "7", `{"house":"` + node.House() + `","id":1,"version":99,"currency":"USD","status":"OPEN"}`}
 	eventually(t, patience, func() error { // until the subscription holds
 		for _, message := range nonsense {
 			if err := client.Publish(t.Context(), live.ChannelOf(id), message).Err(); err != nil {

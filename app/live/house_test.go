@@ -25,6 +25,7 @@ import (
 	"go.uber.org/goleak"
 
 	"martelo/app/auction"
+	"martelo/app/identity"
 	"martelo/app/live"
 	"martelo/db"
 )
@@ -168,18 +169,26 @@ func (q *quiet) count() int {
 	return len(q.lines)
 }
 
-func newHub(pool *pgxpool.Pool, client *redis.Client, limits live.Limits, log io.Writer) (*live.Hub, *prometheus.Registry) {
+func newHub(t testing.TB, pool *pgxpool.Pool, client *redis.Client, limits live.Limits, log io.Writer) (*live.Hub, *prometheus.Registry) {
 	metrics := prometheus.NewRegistry()
 	return live.New(live.Options{
-		Database: pool, Redis: client, Metrics: metrics, Log: slog.New(slog.NewTextHandler(log, nil)), Limits: limits,
+		Database: pool, Redis: client, House: whoseHouse(t, pool, client), Metrics: metrics, Log: slog.New(slog.NewTextHandler(log, nil)), Limits: limits,
 	}), metrics
+}
+
+// whoseHouse is the identity of a database's house, known if the stores answer.
+func whoseHouse(t testing.TB, pool *pgxpool.Pool, client *redis.Client) *identity.House {
+	house := identity.New(pool, client, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { _ = house.Close() })
+	_ = house.Find(context.Background()) // a hub that is moved by hand has no stores
+	return house
 }
 
 // run starts a node; prepare, which may be nil, gets at the hub before anybody else.
 func run(t testing.TB, pool *pgxpool.Pool, client *redis.Client, prepare func(*live.Hub)) *node {
 	t.Helper()
 	n := &node{t: t}
-	n.Hub, n.metrics = newHub(pool, client, live.Limits{}, io.Discard)
+	n.Hub, n.metrics = newHub(t, pool, client, live.Limits{}, io.Discard)
 	if prepare != nil {
 		prepare(n.Hub)
 	}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
+	"martelo/app/identity"
 	"martelo/db"
 )
 
@@ -26,15 +28,17 @@ const (
 	crowdMin, crowdTail = 1000, 100
 )
 
-// Options are what a hub is made of. All but Limits and Show are needed.
+// Options are what a hub is made of. All but Limits and Exact are needed.
 type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the hub has connections of its own
+	House    *identity.House
 	Metrics  prometheus.Registerer
 	Log      *slog.Logger
 	Limits   Limits
-	// Show knows the newest state and bids of an auction in the hot lane, whose row PostgreSQL may have a little later. It may be nil.
-	Show func(context.Context, db.Auction) (newest auction.State, recent []auction.Bid, knows bool)
+	// Exact knows the newest state and bids of an auction in the hot lane, whose row PostgreSQL may have a little later, and tells whether
+	// there can be nothing newer, be it the row itself. It may be nil.
+	Exact func(context.Context, db.Auction) (newest auction.State, recent []auction.Bid, knows, exact bool)
 }
 
 // Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any time, also before Run.
@@ -47,6 +51,7 @@ type Hub struct {
 	publish *publisher
 	bus     *bus
 	timing  timing
+	numbers atomic.Int64 // how many states have come in
 
 	mu     sync.RWMutex // taken before a topic's lock
 	topics map[int64]*topic
@@ -55,6 +60,8 @@ type Hub struct {
 	door door          // who is in
 	news chan struct{} // holds one: some topic is dirty
 	slow atomic.Bool   // Redis is away, so news may be a second late
+
+	backOnce, foreignOnce sync.Once // what is said once
 
 	round round
 
@@ -81,10 +88,11 @@ func New(o Options) *Hub {
 	h.metrics = newMetrics(o.Metrics, h)
 	h.clock = newClock(o.Database)
 	h.store = newStore(o.Database, h)
-	h.store.show = o.Show
+	h.store.exact = o.Exact
 	client := ownClient(o.Redis)
-	h.publish = newPublisher(client, h)
-	h.bus = newBus(client, h)
+	client.AddHook(o.House)
+	h.publish = newPublisher(client, o.House, h)
+	h.bus = newBus(client, o.House, h)
 	h.slow.Store(true)
 	return h
 }
@@ -138,21 +146,51 @@ func (h *Hub) loaded(ids []int64) bool {
 	return true
 }
 
-// apply takes in a state, whoever brought it, if its auction is watched and it is newer than what is known.
+// apply takes in what was announced, if its auction is watched and it is newer than what is known.
 func (h *Hub) apply(u *Update) {
-	h.mu.RLock()
-	t := h.topics[u.State.ID]
-	h.mu.RUnlock()
+	t := h.watched(u.State.ID)
 	if t == nil {
 		return
 	}
-	news, whole := t.take(u)
-	if news {
+	o := t.take(u, &h.numbers, h.clock.Now())
+	if o.other {
+		h.metrics.nonsense.Inc()
+	}
+	h.settle(t, o)
+}
+
+// learn takes in what was found in PostgreSQL, if its auction is watched.
+func (h *Hub) learn(l look) {
+	t := h.watched(l.State.ID)
+	if t == nil {
+		return
+	}
+	o := t.learn(l, &h.numbers, h.clock.Now())
+	h.settle(t, o)
+	if !o.fixed {
+		return
+	}
+	h.metrics.takenBack.Inc()
+	h.backOnce.Do(func() {
+		h.log.Warn("live: viewers were shown what PostgreSQL does not have, and are shown again what it has; said once, counted in martelo_live_taken_back_total",
+			"auctionId", t.id, "version", l.State.Version)
+	})
+}
+
+// settle sees to what a state has led to.
+func (h *Hub) settle(t *topic, o outcome) {
+	if o.mark {
 		h.mark(t)
 	}
-	if !whole {
+	if !o.whole || o.again {
 		h.store.doubt(true, t.id)
 	}
+}
+
+func (h *Hub) watched(id int64) *topic {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.topics[id]
 }
 
 // mark puts a topic on the list of the next tick. The caller has found that it was not on it.
@@ -172,14 +210,14 @@ func wake(c chan struct{}) {
 }
 
 // watch makes the topics of auctions that exist. Each is forgotten again unless a viewer comes.
-func (h *Hub) watch(updates []*Update) {
+func (h *Hub) watch(looks []look) {
 	h.mu.Lock()
-	for _, u := range updates {
-		h.topic(u.State.ID)
+	for _, l := range looks {
+		h.topic(l.State.ID)
 	}
 	h.mu.Unlock()
-	for _, u := range updates {
-		h.apply(u)
+	for _, l := range looks {
+		h.learn(l)
 	}
 }
 
@@ -232,26 +270,9 @@ func (h *Hub) forgetTopics(now time.Time) {
 	h.idle = slices.Delete(h.idle, 0, n)
 }
 
-// liveIDs lists the watched auctions that can still change.
-func (h *Hub) liveIDs() []int64 {
+// watchedIDs lists the watched auctions. Also one that is over is compared with PostgreSQL, which may have lost its end.
+func (h *Hub) watchedIDs() []int64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	ids := make([]int64, 0, len(h.topics))
-	for id, t := range h.topics {
-		if !t.over.Load() {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// version is the newest version known of an auction: 0 without any, and -1 when it is not watched.
-func (h *Hub) version(id int64) int64 {
-	h.mu.RLock()
-	t := h.topics[id]
-	h.mu.RUnlock()
-	if t == nil {
-		return -1
-	}
-	return t.version()
+	return slices.Collect(maps.Keys(h.topics))
 }

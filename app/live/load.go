@@ -85,11 +85,11 @@ func (s *store) answer(ctx context.Context, loads []*load) {
 		ids = append(ids, l.ids...)
 	}
 	slices.Sort(ids)
-	updates, err := s.fetch(ctx, slices.Compact(ids), loadWithin)
-	s.hub.watch(updates)
-	found := make(map[int64]bool, len(updates))
-	for _, u := range updates {
-		found[u.State.ID] = true
+	looks, err := s.fetch(ctx, slices.Compact(ids), loadWithin)
+	s.hub.watch(looks)
+	found := make(map[int64]bool, len(looks))
+	for _, l := range looks {
+		found[l.State.ID] = true
 	}
 	for _, l := range loads {
 		if err != nil {

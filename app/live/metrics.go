@@ -17,6 +17,8 @@ type metrics struct {
 	published *prometheus.CounterVec
 	found     prometheus.Counter
 	nonsense  prometheus.Counter
+	foreign   prometheus.Counter
+	takenBack prometheus.Counter
 	refused   prometheus.Counter
 }
 
@@ -54,6 +56,8 @@ func newMetrics(registerer prometheus.Registerer, h *Hub) *metrics {
 		found:     counter("reconciled_total", "Changes that were found by comparing with PostgreSQL: a few are races, many are losses."),
 		refused:   counter("refused_total", "Viewers that were not let in: the node was full or about to stop."),
 		nonsense:  counter("nonsense_total", "Messages from Redis that make no sense."),
+		foreign:   counter("foreign_messages_total", "Messages from Redis of another house, or of none, which were dropped."),
+		takenBack: counter("taken_back_total", "Shown states that PostgreSQL did not have, and which were replaced by what it has."),
 	}
 	m.away("redis", true)
 	m.away("postgresql", false)

@@ -51,7 +51,7 @@ func unconnected(t testing.TB) *live.Hub {
 		t.Fatal(err)
 	}
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	hub, _ := newHub(pool, client, live.Limits{}, io.Discard)
+	hub, _ := newHub(t, pool, client, live.Limits{}, io.Discard)
 	t.Cleanup(func() {
 		pool.Close()
 		client.Close()

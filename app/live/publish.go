@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"martelo/app/identity"
 )
 
 const (
@@ -25,6 +27,7 @@ const (
 // never a queue.
 type publisher struct {
 	client *redis.Client
+	house  *identity.House
 	hub    *Hub
 
 	mu      sync.Mutex
@@ -32,8 +35,8 @@ type publisher struct {
 	work    chan struct{}
 }
 
-func newPublisher(client *redis.Client, h *Hub) *publisher {
-	return &publisher{client: client, hub: h, pending: map[int64]*Update{}, work: make(chan struct{}, 1)}
+func newPublisher(client *redis.Client, house *identity.House, h *Hub) *publisher {
+	return &publisher{client: client, house: house, hub: h, pending: map[int64]*Update{}, work: make(chan struct{}, 1)}
 }
 
 // ownClient makes a client like the given one that gives up soon and never repeats a command: what is repeated late is stale.
@@ -113,9 +116,10 @@ func (p *publisher) take() []*Update {
 func (p *publisher) publish(ctx context.Context, updates []*Update) error {
 	ctx, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
+	house := p.house.ID()
 	pipeline := p.client.Pipeline()
 	for _, u := range updates {
-		message, err := encodeWire(u)
+		message, err := encodeWire(house, u)
 		if err != nil {
 			return err
 		}

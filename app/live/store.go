@@ -33,7 +33,7 @@ type store struct {
 	pool    *pgxpool.Pool
 	queries *db.Queries
 	hub     *Hub
-	show    func(context.Context, db.Auction) (auction.State, []auction.Bid, bool) // nil: there is no hot lane
+	exact   func(context.Context, db.Auction) (auction.State, []auction.Bid, bool, bool) // nil: there is no hot lane
 
 	waiting waiting
 
@@ -105,40 +105,49 @@ func (s *store) inParts(ctx context.Context, ids []int64, whole bool, look func(
 
 // freshen takes in the newest states of watched auctions.
 func (s *store) freshen(ctx context.Context, ids []int64) error {
-	updates, err := s.fetch(ctx, ids, fetchWithin)
-	for _, u := range updates {
-		s.hub.apply(u)
+	looks, err := s.fetch(ctx, ids, fetchWithin)
+	for _, l := range looks {
+		s.hub.learn(l)
 	}
 	return err
 }
 
-// compare asks for the versions of watched auctions, and for the states of those that have moved on.
+// compare asks how watched auctions stand, and for the states of those that stand otherwise than was known before.
 func (s *store) compare(ctx context.Context, ids []int64) error {
 	within, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
+	since := s.hub.numbers.Load()
 	rows, err := s.queries.AuctionVersions(within, ids)
 	s.note(within, err)
 	if err != nil {
 		return err
 	}
-	var behind []int64
+	var otherwise []int64
 	for _, row := range rows {
-		if known := s.hub.version(row.ID); known >= 0 && row.Version > known {
-			behind = append(behind, row.ID)
+		t := s.hub.watched(row.ID)
+		if t == nil {
+			continue
+		}
+		differs, newer := t.differs(row, since)
+		if differs {
+			otherwise = append(otherwise, row.ID)
+		}
+		if newer {
+			s.hub.metrics.found.Inc()
 		}
 	}
-	if len(behind) == 0 {
+	if len(otherwise) == 0 {
 		return nil
 	}
-	s.hub.metrics.found.Add(float64(len(behind)))
-	return s.freshen(ctx, behind)
+	return s.freshen(ctx, otherwise)
 }
 
 // fetch reads states with their newest bids, both as of one moment.
-func (s *store) fetch(ctx context.Context, ids []int64, within time.Duration) (updates []*Update, err error) {
+func (s *store) fetch(ctx context.Context, ids []int64, within time.Duration) (looks []look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	defer func() { s.note(ctx, err) }()
+	began := look{since: s.hub.numbers.Load(), at: s.hub.clock.Now(), exact: true}
 	var states []db.AuctionsLiveRow
 	var bids []db.BidsLatestOfManyRow
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
@@ -155,31 +164,34 @@ func (s *store) fetch(ctx context.Context, ids []int64, within time.Duration) (u
 	}
 	byID := make(map[int64]*Update, len(states))
 	for _, row := range states {
-		u := &Update{State: row.Auction.State()}
-		byID[u.State.ID] = u
-		updates = append(updates, u)
+		l := began
+		l.Update = &Update{State: row.Auction.State()}
+		byID[l.State.ID] = l.Update
+		looks = append(looks, l)
 	}
 	for _, row := range bids {
 		if u := byID[row.Bid.AuctionID]; u != nil {
 			u.Recent = append(u.Recent, row.Bid.Accepted(u.State.Currency))
 		}
 	}
-	if s.show != nil {
-		s.overlay(ctx, states, byID)
+	if s.exact != nil {
+		s.overlay(ctx, states, looks)
 	}
-	return updates, nil
+	return looks, nil
 }
 
 // overlay puts what the hot lane knows over what PostgreSQL has of hot auctions.
-func (s *store) overlay(ctx context.Context, rows []db.AuctionsLiveRow, updates map[int64]*Update) {
-	for _, row := range rows {
-		u := updates[row.Auction.ID]
-		if u.State.Lane != auction.Hot {
+func (s *store) overlay(ctx context.Context, rows []db.AuctionsLiveRow, looks []look) {
+	for i, row := range rows {
+		l := &looks[i]
+		if l.State.Lane != auction.Hot {
 			continue
 		}
-		if newest, recent, knows := s.show(ctx, row.Auction); knows {
-			u.State, u.Recent = newest, recent
+		newest, recent, knows, exact := s.exact(ctx, row.Auction)
+		if knows {
+			l.State, l.Recent = newest, recent
 		}
+		l.epoch, l.exact = row.Auction.LaneEpoch, exact
 	}
 }
 
@@ -208,7 +220,7 @@ func (s *store) note(ctx context.Context, err error) {
 func (s *store) reconcile(ctx context.Context) {
 	for {
 		started := time.Now()
-		ids := s.hub.liveIDs()
+		ids := s.hub.watchedIDs()
 		slices.Sort(ids) // neighbours lie together on disk
 		parts := (len(ids) + askedMax - 1) / askedMax
 		asked := 0

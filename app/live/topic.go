@@ -13,50 +13,77 @@ import (
 type topic struct {
 	id    int64
 	shown atomic.Int64
-	over  atomic.Bool // the last state is known
 
-	mu       sync.Mutex
-	update   *Update // nil until one is known
-	revision int64
-	dirty    bool // is on the hub's list for the next tick
-	feeds    []*feed
-	viewers  int
-	leftAt   time.Time // when the last viewer left
+	mu         sync.Mutex
+	update     *Update   // nil until one is known
+	number     int64     // of the state among all that came in on this node
+	since      time.Time // when it did, by the house's clock
+	confirmed  time.Time // when PostgreSQL was last asked and said the same; zero: not since the state came in
+	doubted    doubted
+	revision   int64
+	generation int32 // how often a shown state was taken back
+	dirty      bool  // is on the hub's list for the next tick
+	feeds      []*feed
+	viewers    int
+	leftAt     time.Time // when the last viewer left
 }
 
-// take takes in an update unless the topic knows a newer one. It tells whether the topic must be put on the list of the
-// next tick, and whether its history is whole.
-func (t *topic) take(u *Update) (mark, whole bool) {
+// take takes in what was announced unless the topic knows something newer, or it is about other terms than the auction has.
+func (t *topic) take(u *Update, numbers *atomic.Int64, now time.Time) outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.update != nil && !u.sameTerms(t.update) {
+		return outcome{whole: true, again: true, other: true}
+	}
+	return t.accept(u, numbers, now, time.Time{})
+}
+
+// accept makes an update the topic's own unless that is newer. Confirmed is when PostgreSQL said so, or zero. An end is the last word only
+// once it is confirmed, which is news then. The caller holds t.mu.
+func (t *topic) accept(u *Update, numbers *atomic.Int64, now, confirmed time.Time) outcome {
 	next, news := newer(t.update, u)
-	if !news {
-		return false, true
+	if news && (t.update == nil || next.State.Version != t.update.State.Version) {
+		t.number, t.since = numbers.Add(1), now
+		t.confirmed = time.Time{}
 	}
 	t.update = next
-	t.revision++
-	t.over.Store(next.State.Status.Over())
-	mark = !t.dirty
-	t.dirty = true
-	return mark, next.complete()
+	o := outcome{whole: !news || next.complete()}
+	if !confirmed.IsZero() {
+		news = news || t.confirmed.IsZero() && next.State.Status.Over()
+		t.confirmed = confirmed
+	}
+	o.again = next.State.Status.Over() && t.confirmed.IsZero()
+	if news {
+		t.revision++
+		o.mark = !t.dirty
+		t.dirty = true
+	}
+	return o
 }
 
-func (t *topic) latest() (*Update, int64) {
+// latest returns what is known, with its times, and its revision and generation.
+func (t *topic) latest() (u Update, loaded bool, revision int64, generation int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.update, t.revision
+	if t.update == nil {
+		return Update{}, false, t.revision, t.generation
+	}
+	u = *t.update
+	u.Since, u.Confirmed = t.since, t.confirmed
+	return u, true, t.revision, t.generation
+}
+
+// newest is the revision of what is known.
+func (t *topic) newest() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.revision
 }
 
 func (t *topic) loaded() bool {
-	u, _ := t.latest()
-	return u != nil
-}
-
-func (t *topic) version() int64 {
-	if u, _ := t.latest(); u != nil {
-		return u.State.Version
-	}
-	return 0
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.update != nil
 }
 
 // unwatchedSince tells whether nobody watches, and nobody has since the moment.
@@ -121,10 +148,12 @@ type feed struct {
 
 // frame is a state as bytes, the same for every viewer of a feed. It is never changed.
 type frame struct {
-	revision int64
-	bytes    []byte // empty: nothing to send
-	last     bool   // nothing follows it
-	at       time.Time
+	revision   int64
+	generation int32
+	bytes      []byte // empty: nothing to send
+	over       bool   // it tells of the auction's end
+	final      bool   // and PostgreSQL has confirmed that
+	at         time.Time
 }
 
 // frame returns the state of at least the given revision as bytes, rendered at most maxAge ago, or nil when none is known.
@@ -137,15 +166,16 @@ func (f *feed) frame(h *Hub, revision int64, maxAge time.Duration) *frame {
 	if c := f.fitting(revision, maxAge); c != nil {
 		return c
 	}
-	update, revision := f.topic.latest()
-	if update == nil {
+	update, loaded, revision, generation := f.topic.latest()
+	if !loaded {
 		return nil
 	}
-	c := &frame{revision: revision, last: update.State.Status.Over(), at: time.Now()}
-	if c.last {
-		c.bytes = f.as.Closed(*update, h.clock.Now())
+	c := &frame{revision: revision, generation: generation, over: update.State.Status.Over(), at: time.Now()}
+	c.final = c.over && !update.Confirmed.IsZero()
+	if c.over {
+		c.bytes = f.as.Closed(update, h.clock.Now())
 	} else {
-		c.bytes = f.as.Price(*update, h.clock.Now())
+		c.bytes = f.as.Price(update, h.clock.Now())
 	}
 	h.metrics.renders.WithLabelValues(f.as.Name).Inc()
 	if f.cached.Swap(c) == nil {

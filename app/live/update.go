@@ -2,10 +2,15 @@
 //
 // The [Hub] of a node holds the newest state of each auction that somebody watches there. States come in through one door,
 // whoever brings them (this node's own commits, Redis, PostgreSQL), and the version that the database gave them decides
-// which is newer. On the way out a viewer has no queue: it is sent the newest state whenever it can take one.
+// which is newer. PostgreSQL has the last word: a state that it does not know is taken back (truth.go). On the way out a
+// viewer has no queue: it is sent the newest state whenever it can take one.
 package live
 
-import "martelo/app/auction"
+import (
+	"time"
+
+	"martelo/app/auction"
+)
 
 // RecentMax is how many of an auction's newest bids an update carries: what a page shows before somebody asks for more.
 const RecentMax = 10
@@ -18,6 +23,10 @@ const RecentMax = 10
 type Update struct {
 	State  auction.State
 	Recent []auction.Bid
+	// For who draws the update, by the house's clock: Since is when the state came in on this node, and Confirmed when PostgreSQL was last
+	// asked and said the same (zero: not yet). Whoever has seen a higher version that had come in by then saw one that PostgreSQL does not
+	// know any more, or never did.
+	Since, Confirmed time.Time
 }
 
 // complete tells whether Recent holds all that it should.
@@ -44,6 +53,13 @@ func (u *Update) after(older *Update) *Update {
 		return &Update{State: u.State, Recent: joined}
 	}
 	return u
+}
+
+// sameTerms tells whether two updates are about the same auction. Its terms never change.
+func (u *Update) sameTerms(other *Update) bool {
+	a, b := &u.State, &other.State
+	return a.SellerID == b.SellerID && a.Currency == b.Currency && a.StartPrice == b.StartPrice && a.MinIncrement == b.MinIncrement &&
+		a.SoftClose == b.SoftClose
 }
 
 // newer returns which of two updates of one auction holds, and whether that is not simply the one that was known (which may

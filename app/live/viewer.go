@@ -73,6 +73,7 @@ type subscription struct {
 	viewer *Viewer
 	sent   int64 // the revision it was sent last; owner's
 	index  int32 // in feed.subscriptions; guarded by the topic
+	ended  int32 // 1 + the generation in which it was told of the end, negative once that is final; 0: not told; owner's
 }
 
 // Admit lets somebody in, who is then served with either TakeOver or Serve, or leaves with Leave. It returns
@@ -233,7 +234,7 @@ func (s *subscription) next(h *Hub, hello bool) []byte {
 	if hello {
 		// Who comes in sees the newest there is, not what the last tick showed: a bid may have been answered since. And the first
 		// states tell the time of day.
-		_, shown = s.feed.topic.latest()
+		shown = s.feed.topic.newest()
 		maxAge = h.timing.tick
 	}
 	f := s.feed.frame(h, shown, maxAge)
@@ -241,9 +242,25 @@ func (s *subscription) next(h *Hub, hello bool) []byte {
 		return nil
 	}
 	s.sent = f.revision
-	if f.last {
-		s.sent = math.MaxInt64
+	if !f.over {
+		if s.ended < 0 {
+			s.viewer.over--
+		}
+		s.ended = 0
+		return f.bytes
+	}
+	told := max(s.ended, -s.ended) == f.generation+1
+	if s.ended >= 0 && f.final {
 		s.viewer.over++
+	}
+	if s.ended < 0 && !f.final {
+		s.viewer.over--
+	}
+	if s.ended = f.generation + 1; f.final {
+		s.ended = -s.ended
+	}
+	if told {
+		return nil // of an auction's end somebody hears once, unless it was another end
 	}
 	return f.bytes
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,7 +33,11 @@ func auctionOf(channel string) (int64, bool) {
 // wireState is an update as it travels between nodes: whole, in minor units, without the keys bids were sent with, which are
 // their senders' business. Times are microseconds since 1970, PostgreSQL's precision; 0 is none. Nodes of two releases run
 // side by side during a deploy, so fields may be added but never change their meaning.
+//
+// The house's id stands in the message and not in the channel's name, which the contract gives: several houses may share a Redis, whose
+// channels have no name space.
 type wireState struct {
+	House         string    `json:"house"`
 	ID            int64     `json:"id"`
 	Version       int64     `json:"version"`
 	SellerID      int64     `json:"seller"`
@@ -64,10 +69,10 @@ type wireBid struct {
 	AcceptedAt int64 `json:"at"`
 }
 
-func encodeWire(u *Update) ([]byte, error) {
+func encodeWire(house string, u *Update) ([]byte, error) {
 	s := &u.State
 	w := wireState{
-		ID: s.ID, Version: s.Version, SellerID: s.SellerID, Currency: s.Currency.Code(),
+		House: house, ID: s.ID, Version: s.Version, SellerID: s.SellerID, Currency: s.Currency.Code(),
 		StartPrice: s.StartPrice.Minor(), MinIncrement: s.MinIncrement.Minor(), CurrentPrice: s.CurrentPrice.Minor(),
 		LeaderID: s.LeaderID, LeaderPaddle: s.LeaderPaddle, BidCount: s.BidCount, BidderCount: s.BidderCount,
 		Status: string(s.Status), Lane: string(s.Lane),
@@ -81,15 +86,21 @@ func encodeWire(u *Update) ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// decodeWire reads a message that came on the channel of the auction id. What does not make sense is refused: anything may
-// be published on a channel.
-func decodeWire(id int64, message string) (*Update, error) {
+// errForeign says that a message is about another house's auction of the same number.
+var errForeign = errors.New("live: message of another house")
+
+// decodeWire reads a message that came on the channel of the auction id. What is not this house's is refused with errForeign, and so is what
+// no auction can have come to: anything may be published on a channel.
+func decodeWire(house string, id int64, message string) (*Update, error) {
 	var w wireState
 	if err := json.Unmarshal([]byte(message), &w); err != nil {
 		return nil, fmt.Errorf("live: message about auction %d: %w", id, err)
 	}
+	if w.House != house {
+		return nil, errForeign
+	}
 	c, err := money.ParseCurrency(w.Currency)
-	if err != nil || w.ID != id || w.Version <= 0 || len(w.Recent) > RecentMax || !known(auction.Status(w.Status)) {
+	if err != nil || w.ID != id || w.BidCount >= w.Version || len(w.Recent) > RecentMax || w.secondsMax() > secondsMax {
 		return nil, fmt.Errorf("live: message about auction %d makes no sense", id)
 	}
 	u := &Update{
@@ -109,12 +120,16 @@ func decodeWire(id int64, message string) (*Update, error) {
 			Amount: money.FromMinor(b.Amount, c), AcceptedAt: moment(b.AcceptedAt),
 		}
 	}
+	if err := errors.Join(u.State.Plausible(), u.State.PlausibleBids(u.Recent)); err != nil {
+		return nil, fmt.Errorf("live: message about auction %d: %w", id, err)
+	}
 	return u, nil
 }
 
-func known(s auction.Status) bool {
-	return s == auction.Scheduled || s == auction.Open || s == auction.Closed || s == auction.Cancelled
-}
+// secondsMax is a soft close in seconds that a duration can still hold; the rulebook's bound is far lower.
+const secondsMax = 1 << 30
+
+func (w *wireState) secondsMax() int64 { return max(w.Window, -w.Window, w.Extend, -w.Extend) }
 
 func micros(t time.Time) int64 {
 	if t.IsZero() {

@@ -1,7 +1,11 @@
 package live_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,11 +40,11 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 		}
 	}
 	for _, u := range updates {
-		message, err := live.EncodeWire(&u)
+		message, err := live.EncodeWire("ours", &u)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := live.DecodeWire(u.State.ID, string(message))
+		got, err := live.DecodeWire("ours", u.State.ID, string(message))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,27 +66,46 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 func TestWireRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	u := live.Update{State: state(3), Recent: history(3, 3)}
-	message, err := live.EncodeWire(&u)
+	message, err := live.EncodeWire("ours", &u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := live.DecodeWire(2, string(message)); err == nil {
+	if _, err := live.DecodeWire("ours", 2, string(message)); err == nil {
 		t.Error("a message about another auction was taken")
 	}
-	for field, nonsense := range map[string]any{
-		"version": 0, "currency": "XX", "status": "SOLD", "price": "12", "endAt": 1.5, "recent": make([]any, live.RecentMax+1), "id": nil,
+	const later = 9_000_000_000_000_000_000 // microseconds after 1970: beyond PostgreSQL's calendar
+	for _, change := range []map[string]any{
+		{"version": 0}, {"version": -1}, {"version": int64(math.MaxInt64)}, {"version": 3}, // three bids have led to version 4 at least
+		{"currency": "XX"}, {"status": "SOLD"}, {"lane": "cold"}, {"id": nil}, {"seller": 0},
+		{"price": "12"}, {"price": -5}, {"price": 0}, {"price": 99_999}, {"price": 100_500}, {"price": int64(math.MaxInt64)}, {"price": 104_000},
+		{"start": -1}, {"start": int64(math.MinInt64)}, {"increment": 0}, {"increment": -1}, {"increment": int64(math.MaxInt64)},
+		{"leader": 0}, {"leader": 2}, {"leader": -3}, {"paddle": 0}, {"paddle": 9}, {"bidders": 4}, {"bidders": 0}, {"bids": 0}, {"bids": -1},
+		{"endAt": 1.5}, {"endAt": 0}, {"endAt": later}, {"endAt": 1}, {"startAt": -later}, {"startAt": 0}, {"originalEndAt": 0},
+		{"closedAt": 1}, {"status": "CLOSED"}, {"status": "CLOSED", "closedAt": 1}, {"status": "SCHEDULED"},
+		{"windowSeconds": -1}, {"windowSeconds": int64(math.MaxInt64)}, {"extendSeconds": 86_401}, {"extendSeconds": int64(math.MinInt64) + 1},
+		{"recent": make([]any, live.RecentMax+1)}, {"recent": []any{map[string]any{}}},
+		{"recent": []any{map[string]any{"id": 1, "seq": 3, "bidder": 3, "paddle": 1, "amount": 102_000}}},
+		{"recent": []any{map[string]any{"id": 1, "seq": 4, "bidder": 3, "paddle": 1, "amount": 103_000}}},
+		{"recent": []any{map[string]any{"id": 1, "seq": 3, "bidder": 4, "paddle": 1, "amount": 103_000}}},
 	} {
 		var fields map[string]any
-		if err := json.Unmarshal(message, &fields); err != nil {
+		decoder := json.NewDecoder(bytes.NewReader(message))
+		decoder.UseNumber()
+		if err := decoder.Decode(&fields); err != nil {
 			t.Fatal(err)
 		}
-		fields[field] = nonsense
+		maps.Copy(fields, change)
 		changed, err := json.Marshal(fields)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := live.DecodeWire(1, string(changed)); err == nil {
-			t.Errorf("%s %v was taken as %+v", field, nonsense, got.State)
+		if got, err := live.DecodeWire("ours", 1, string(changed)); err == nil {
+			t.Errorf("%v was taken as %+v", change, got.State)
+		}
+	}
+	for _, house := range []string{"", "theirs"} {
+		if _, err := live.DecodeWire(house, 1, string(message)); !errors.Is(err, live.ErrForeign) {
+			t.Errorf("a message of another house than %q: %v", house, err)
 		}
 	}
 }

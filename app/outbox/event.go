@@ -55,14 +55,15 @@ type auctionClosed struct {
 	ClosedAt    time.Time `json:"closedAt"`
 }
 
-func bidEvent(b auction.Bid) (Event, error) {
+// bidEvent and closedEvent name the house in their source, so that a consumer of several houses, or of one and its copy, tells them apart.
+func bidEvent(house string, b auction.Bid) (Event, error) {
 	id := fmt.Sprintf("%s:%d:%d", TopicBidAccepted, b.AuctionID, b.Seq)
-	return event(TopicBidAccepted, id, b.AuctionID, b.AcceptedAt, bidAccepted{
+	return event(house, TopicBidAccepted, id, b.AuctionID, b.AcceptedAt, bidAccepted{
 		AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(), AcceptedAt: b.AcceptedAt.UTC(),
 	})
 }
 
-func closedEvent(s auction.State) (Event, error) {
+func closedEvent(house string, s auction.State) (Event, error) {
 	data := auctionClosed{
 		AuctionID: s.ID, SellerID: s.SellerID, Currency: s.Currency.Code(), BidCount: s.BidCount, ClosedAt: s.ClosedAt.UTC(),
 	}
@@ -70,13 +71,13 @@ func closedEvent(s auction.State) (Event, error) {
 		price := result.HammerPrice.String()
 		data.WinnerID, data.HammerPrice = &result.WinnerID, &price
 	}
-	return event(TopicAuctionClosed, fmt.Sprintf("%s:%d", TopicAuctionClosed, s.ID), s.ID, s.ClosedAt, data)
+	return event(house, TopicAuctionClosed, fmt.Sprintf("%s:%d", TopicAuctionClosed, s.ID), s.ID, s.ClosedAt, data)
 }
 
-func event(topic, id string, auctionID int64, at time.Time, data any) (Event, error) {
+func event(house, topic, id string, auctionID int64, at time.Time, data any) (Event, error) {
 	key := strconv.FormatInt(auctionID, 10)
 	value, err := json.Marshal(envelope{
-		SpecVersion: "1.0", ID: id, Source: "/auctions/" + key, Type: topic, Subject: key, Time: at.UTC(),
+		SpecVersion: "1.0", ID: id, Source: "/houses/" + house + "/auctions/" + key, Type: topic, Subject: key, Time: at.UTC(),
 		DataContentType: "application/json", Data: data,
 	})
 	return Event{Topic: topic, Key: key, ID: id, Value: value}, err

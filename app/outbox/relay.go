@@ -165,13 +165,18 @@ func (r *Relay) tell(ctx context.Context, q *db.Queries, rows []db.Outbox) ([]in
 
 // events makes the rows' events, and for each row how many events there are up to its last.
 func (r *Relay) events(ctx context.Context, q *db.Queries, rows []db.Outbox) (events []Event, upTo []int, err error) {
+	identity, err := q.HouseIdentity(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	house := identity.ID.String()
 	states, bids, err := facts(ctx, q, rows)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, row := range rows {
 		if row.Topic == TopicAuctionClosed {
-			e, err := closedEvent(states[row.AuctionID])
+			e, err := closedEvent(house, states[row.AuctionID])
 			if err != nil {
 				return nil, nil, err
 			}
@@ -182,7 +187,7 @@ func (r *Relay) events(ctx context.Context, q *db.Queries, rows []db.Outbox) (ev
 				if !ok {
 					return nil, nil, fmt.Errorf("outbox: bid %d of auction %d is not in the log", seq, row.AuctionID)
 				}
-				e, err := bidEvent(bid)
+				e, err := bidEvent(house, bid)
 				if err != nil {
 					return nil, nil, err
 				}

@@ -1,6 +1,6 @@
 // What happens once when the page has loaded.
 
-all('[id][data-version]').forEach(el => isOlder(el.id, BigInt(el.dataset.version)));
+all('[id][data-version]').forEach(el => isOlder(el.id, el.dataset));
 settle(body);
 all('[data-lot]').forEach(state => { updateStanding(state); updateParts(state); });
 chooseZone();

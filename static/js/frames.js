@@ -1,12 +1,14 @@
 // Frames from the stream. The newest version of each element wins, in whatever order frames arrive. What has been seen
-// is remembered here and not in the page, so that nothing else can take it back.
+// is remembered here and not in the page, so that nothing else can take it back. Only the database can: a frame says when
+// the database was asked, and a higher version that was seen before that is one which the database does not have.
 
-const versions = new Map();
+const versions = new Map(); // by element: the version, and since when the house knows it, in microseconds
 
-function isOlder(id, version) {
+function isOlder(id, { version, since, confirmed }) {
   const seen = versions.get(id);
-  if (seen !== undefined && version < seen) return true;
-  versions.set(id, version);
+  const given = BigInt(version);
+  if (seen && given < seen.version && !(Number(confirmed) > seen.since)) return true;
+  if (!seen || given !== seen.version) versions.set(id, { version: given, since: Number(since) || houseNow() * 1000 });
   return false;
 }
 
@@ -14,7 +16,7 @@ document.addEventListener('htmx:oobBeforeSwap', event => {
   const current = event.detail.target;
   const next = event.detail.fragment.firstElementChild || event.detail.fragment;
   if (!next.dataset || next.dataset.version === undefined) return;
-  if (isOlder(current.id, BigInt(next.dataset.version))) {
+  if (isOlder(current.id, next.dataset)) {
     event.preventDefault();
   } else if (current.dataset.quickSteps !== undefined) {
     event.preventDefault();

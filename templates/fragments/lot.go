@@ -6,6 +6,7 @@
 package fragments
 
 import (
+	"maps"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -25,6 +26,8 @@ type LotView struct {
 	// Now is the database's time at which State was right. It feeds the time left as it is first shown; the page's
 	// script then counts by the clock events of the stream.
 	Now time.Time
+	// Since and Confirmed are those of a live.Update. By them a page takes back a state that PostgreSQL does not have.
+	Since, Confirmed time.Time
 }
 
 // BidHistoryView is the latest bids of one auction, newest first.
@@ -49,7 +52,7 @@ func (v LotView) format(a money.Amount) string { return a.Format(v.Locale) }
 // attributes are what the page's script reads from every element that shows a lot's state. Minimum and price are exact
 // decimal strings, to be copied and compared but never computed with.
 func (v LotView) attributes() templ.Attributes {
-	return templ.Attributes{
+	attributes := templ.Attributes{
 		"data-lot":          components.Number(v.ID),
 		"data-version":      components.Number(v.Version),
 		"data-status":       string(v.Status),
@@ -61,6 +64,19 @@ func (v LotView) attributes() templ.Attributes {
 		"data-minimum-text": v.format(v.MinimumBid()),
 		"data-minimum-edit": components.EditAmount(v.Locale, v.MinimumBid()),
 	}
+	maps.Copy(attributes, v.confirmation())
+	return attributes
+}
+
+// confirmation stands beside each version, in microseconds: two states can come in within a millisecond.
+func (v LotView) confirmation() templ.Attributes {
+	attributes := templ.Attributes{}
+	for name, t := range map[string]time.Time{"data-since": v.Since, "data-confirmed": v.Confirmed} {
+		if !t.IsZero() {
+			attributes[name] = strconv.FormatInt(t.UnixMicro(), 10)
+		}
+	}
+	return attributes
 }
 
 func milliseconds(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
