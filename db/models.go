@@ -61,6 +61,7 @@ type Lot struct {
 	Title       string
 	Description string
 	Search      interface{}
+	Words       interface{}
 }
 
 type Outbox struct {

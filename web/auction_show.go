@@ -18,6 +18,7 @@ import (
 
 // auctionShow is GET /auctions/{id}.
 func (s *Server) auctionShow(c echo.Context) error {
+	c.Response().Header().Set("Vary", "Accept, User-Agent") // also of a refusal
 	id, err := auctionID(c)
 	if err != nil {
 		return err
@@ -78,6 +79,7 @@ func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (
 	view.ServerTime = a.Now
 	view.Title, view.Description, view.SellerName = a.Title, a.Description, a.SellerName
 	view.PageView.Title = pages.LotHeading(a.ID, a.Title)
+	view.Summary = pages.LotSummary(a.ID, a.Description)
 	view.Lot = fragments.LotView{State: a.State, Locale: view.Locale, Now: a.Now}
 	view.History = history(view.Lot, bids)
 	if !a.Status.Over() {

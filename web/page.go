@@ -38,7 +38,11 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 
 func answerPage(c echo.Context, status int, html []byte) error {
 	header := c.Response().Header()
-	header.Set("Vary", "Accept, Accept-Language, Cookie, HX-Request")
+	vary := "Accept, Accept-Language, Cookie, HX-Request"
+	if isLotShow(c.Request()) {
+		vary += ", User-Agent"
+	}
+	header.Set("Vary", vary)
 	header.Set("Content-Length", strconv.Itoa(len(html))) // or it would be sent in chunks
 	return c.Blob(status, mediaHTML, html)
 }
@@ -155,7 +159,7 @@ func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView
 	return v
 }
 
-// onlyPage refuses a page that has no other representation to whoever does not ask for one.
+// onlyPage refuses a page that has no other representation to whoever does not accept one.
 func onlyPage(draw echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !asksPage(c.Request()) {

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -154,7 +155,8 @@ func FuzzAccept(f *testing.F) {
 		f.Add(text, "application/json")
 	}
 	f.Fuzz(func(t *testing.T, accept, contentType string) {
-		r := &http.Request{Header: http.Header{"Accept": {accept}, "Content-Type": {contentType}}}
+		r := httptest.NewRequest(http.MethodGet, "/auctions", nil)
+		r.Header = http.Header{"Accept": {accept}, "Content-Type": {contentType}}
 		if asksPage(r) && !strings.Contains(strings.ToLower(accept), "text/html") {
 			t.Errorf("Accept %q gets a page", accept)
 		}

@@ -289,12 +289,17 @@ func TestOpenChecksADraft(t *testing.T) {
 	if _, err := edge.Open(noon); err == nil {
 		t.Error("an auction on which nobody can bid was taken")
 	}
-	for _, title := range []string{"\u200b", "a\x00b", "a\u202eb", "two\nlines", string([]byte{0xff}), strings.Repeat("é", 201)} {
+	for _, title := range []string{"\u200b", "\u3164", "\u2800", "\U000e0041", "a\x00b", "a\u202eb", "two\nlines", string([]byte{0xff}), strings.Repeat("é", 201)} {
 		d := good()
 		d.Title = title
 		if _, err := d.Open(noon); err == nil {
 			t.Errorf("title %q was taken", title)
 		}
+	}
+	copied := good()
+	copied.Title, copied.Description = " cafe\u0301\u200b ", "one\vtwo\u2028three\u200e"
+	if _, err := copied.Open(noon); err != nil || copied.CleanTitle() != "café" || copied.CleanDescription() != "one\ntwo\nthree" {
+		t.Errorf("what other programs put into a text: %v %+q %+q", err, copied.CleanTitle(), copied.CleanDescription())
 	}
 }
 

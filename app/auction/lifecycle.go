@@ -1,14 +1,13 @@
 package auction
 
 import (
-	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"martelo/app/money"
+	"martelo/app/text"
 )
 
 const (
@@ -42,7 +41,6 @@ type Draft struct {
 // Open checks a draft at the moment now and returns the auction it becomes, without an id. It returns FieldErrors naming every
 // field that is wrong.
 func (d Draft) Open(now time.Time) (State, error) {
-	d.Title = d.CleanTitle()
 	startAt := d.StartAt
 	if startAt.Before(now) {
 		startAt = now
@@ -60,24 +58,34 @@ func (d Draft) Open(now time.Time) (State, error) {
 	return s, nil
 }
 
-// CleanTitle is the title as it is kept: without space around it.
-func (d Draft) CleanTitle() string { return strings.TrimSpace(d.Title) }
+// CleanTitle is the title as it is kept, "" when Open refuses it.
+func (d Draft) CleanTitle() string {
+	title, _ := text.Line(d.Title)
+	return title
+}
+
+// CleanDescription is the description as it is kept, "" when Open refuses it.
+func (d Draft) CleanDescription() string {
+	description, _ := text.Lines(d.Description)
+	return description
+}
 
 func (d Draft) wrong(startAt, now time.Time) FieldErrors {
 	var wrong FieldErrors
 	refuse := func(field, reason string) { wrong = append(wrong, &FieldError{Field: field, Reason: reason}) }
-	switch n := utf8.RuneCountInString(d.Title); {
-	case n == 0 || !visible(d.Title):
+	switch title, err := text.Line(d.Title); {
+	case err != nil:
+		refuse("title", text.Advice(err))
+	case !text.Visible(title):
 		refuse("title", "Enter a title.")
-	case n > TitleLengthMax:
+	case utf8.RuneCountInString(title) > TitleLengthMax:
 		refuse("title", "Shorten the title to 200 characters.")
-	case !printable(d.Title, false):
-		refuse("title", "Remove line breaks and invisible characters from the title.")
 	}
-	if utf8.RuneCountInString(d.Description) > DescriptionLengthMax {
+	switch description, err := text.Lines(d.Description); {
+	case err != nil:
+		refuse("description", text.Advice(err))
+	case utf8.RuneCountInString(description) > DescriptionLengthMax:
 		refuse("description", "Shorten the description to 10,000 characters.")
-	} else if !printable(d.Description, true) {
-		refuse("description", "Remove invisible characters from the description.")
 	}
 	if d.StartPrice.Minor() < 0 {
 		refuse("startPrice", "Enter a start price of 0 or more.")
@@ -109,28 +117,6 @@ func (l Lane) known() bool { return l == Standard || l == Hot }
 func (c SoftClose) valid() bool {
 	for _, d := range []time.Duration{c.Window, c.Extend} {
 		if d < 0 || d > SoftCloseMax || d%time.Second != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// visible tells whether a reader would see anything: some characters are there and take no ink.
-func visible(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
-}
-
-// printable refuses what no reader can see or the database cannot hold: broken UTF-8 and control characters, among them the marks
-// that turn the direction of the text around them.
-func printable(text string, lines bool) bool {
-	if !utf8.ValidString(text) {
-		return false
-	}
-	for _, r := range text {
-		if lines && (r == '\n' || r == '\r' || r == '\t') {
-			continue
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
 			return false
 		}
 	}

@@ -74,7 +74,7 @@ func insertParams(draft auction.Draft, s auction.State) db.AuctionInsertParams {
 		StartPrice: s.StartPrice.Minor(), MinIncrement: s.MinIncrement.Minor(),
 		Status: string(s.Status), Lane: string(s.Lane),
 		SoftCloseWindowSeconds: int32(s.SoftClose.Window / time.Second), SoftCloseExtendSeconds: int32(s.SoftClose.Extend / time.Second),
-		StartAt: s.StartAt, EndAt: s.EndAt, Title: draft.CleanTitle(), Description: draft.Description,
+		StartAt: s.StartAt, EndAt: s.EndAt, Title: draft.CleanTitle(), Description: draft.CleanDescription(),
 	}
 	if draft.Key != uuid.Nil {
 		arg.RequestID = &draft.Key

@@ -14,6 +14,11 @@ function markOwn(root) {
   for (const el of within(root, `[data-bidder="${viewer}"]`)) {
     el.textContent = el.dataset.you || 'You';
     el.closest('tr')?.classList.add('history__own');
+    const lot = el.closest('.history')?.id.split('-').pop();
+    const line = lot && document.getElementById(`standing-${lot}`);
+    if (!line || line.dataset.bidHere !== undefined) continue;
+    line.dataset.bidHere = ''; // bid from elsewhere since the page was drawn
+    if (lotState(lot)) updateStanding(lotState(lot));
   }
 }
 

@@ -24,6 +24,8 @@ func (v *Viewer) MaySell() bool { return v != nil && (v.Role == "seller" || v.Ro
 type PageView struct {
 	// Title is the page's own title; the frame adds the name of the house.
 	Title string
+	// Summary is what link previews and search engines show of the page; "" for pages that nobody shares.
+	Summary string
 	// Locale (BCP 47) is how money is written, and how the page's script writes times.
 	Locale string
 	// Viewer is nil for visitors who are not signed in.

@@ -29,6 +29,23 @@ type AuctionView struct {
 // LotHeading is the title of an auction's page: PageView.Title for the frame.
 func LotHeading(id int64, title string) string { return title + " · Lot " + components.Number(id) }
 
+// summaryMax is how many characters of a lot's description a preview of its page has: what the readers of them show.
+const summaryMax = 200
+
+// LotSummary is what a preview of an auction's page says: the beginning of its description, or that it is one. It names no price,
+// because previews are kept.
+func LotSummary(id int64, description string) string {
+	words := strings.Join(strings.Fields(description), " ")
+	if words == "" {
+		return "Lot " + components.Number(id) + " at Martelo, the open auction house."
+	}
+	shown := []rune(words)
+	if len(shown) <= summaryMax {
+		return words
+	}
+	return strings.TrimSpace(string(shown[:summaryMax-1])) + "…"
+}
+
 func (v AuctionView) history() fragments.BidHistoryView {
 	h := v.History
 	if h.Lot.ID == 0 {
