@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What a seller has entered survives a reload (with script), the way back, a question and the end of the session, with and without
-// script, and nothing is published but by the button for it.
+// What a seller has entered survives a reload (with script), the way back, a question and the end of the session, with
+// and without script, and nothing is published but by the button for it.
 func (f *fair) aLotIsNeverLost() {
 	end := time.Now().UTC().AddDate(0, 0, 3).Format("2006-01-02T15:04")
 	for _, scriptless := range []bool{false, true} {
@@ -95,5 +95,7 @@ func (f *fair) isEntered(b *tab, when, end, startPrice string) {
 		return run[string](b, `['title', 'description', 'startPrice', 'minIncrement', 'zone', 'endTime']
 			.map(name => document.querySelector('#field-' + name)?.value).join('|')`)
 	}
-	b.awaits(func() bool { return entered() == want }, func() string { return fmt.Sprintf("%s the form holds %q", when, entered()) })
+	b.awaits(func() bool { return entered() == want }, func() string {
+		return fmt.Sprintf("%s the form holds %q", when, entered())
+	})
 }

@@ -24,7 +24,8 @@ function keepTyped() {
   const form = document.querySelector('form[data-kept]');
   if (!form) return;
   const place = ['typed', form.elements.viewer.value, location.pathname, location.search].join(' ');
-  const fields = () => [...form.elements].filter(field => field.name && !['hidden', 'submit', 'fieldset'].includes(field.type));
+  const unseen = ['hidden', 'submit', 'fieldset'];
+  const fields = () => [...form.elements].filter(field => field.name && !unseen.includes(field.type));
   const came = performance.getEntriesByType('navigation')[0]?.type;
   try {
     const kept = JSON.parse(sessionStorage.getItem(place)) ?? {};
