@@ -82,6 +82,7 @@ func TestInRealBrowsers(t *testing.T) {
 		{"back and forth", (*fair).backAndForth},
 		{"hostile words", (*fair).hostileWords},
 		{"selling across a change of clocks", (*fair).sellingAcrossClocks},
+		{"a lot is never lost", (*fair).aLotIsNeverLost},
 		{"without script", (*fair).withoutScript},
 		{"every page", (*fair).everyPage},
 		{"keyboard", (*fair).keyboard},

@@ -36,7 +36,9 @@ func (s *Server) keepForm(c echo.Context, userID int64, form pages.CreateForm) e
 
 // keptForm is somebody's form under a key, or the lot that was published from it. It returns draft.ErrNone if nothing
 // is kept there.
-func (s *Server) keptForm(c echo.Context, who account.Identity, text string) (form pages.CreateForm, lotID int64, err error) {
+func (s *Server) keptForm(
+	c echo.Context, who account.Identity, text string,
+) (form pages.CreateForm, lotID int64, err error) {
 	key, ok := parseKey(text)
 	if !ok {
 		return form, 0, draft.ErrNone

@@ -19,8 +19,9 @@ func readCreateForm(values url.Values) pages.CreateForm {
 	typed := func(field string) string { return strings.TrimSpace(values.Get(field)) }
 	form := pages.CreateForm{
 		Key: typed(pages.FieldKey), Title: typed(pages.FieldTitle), Description: values.Get(pages.FieldDescription),
-		Currency: typed(pages.FieldCurrency), StartPrice: typed(pages.FieldStartPrice), MinIncrement: typed(pages.FieldMinIncrement),
-		StartTime: typed(pages.FieldStartTime), StartOffset: typed(pages.FieldStartOffset),
+		Currency: typed(pages.FieldCurrency), StartPrice: typed(pages.FieldStartPrice),
+		MinIncrement: typed(pages.FieldMinIncrement),
+		StartTime:    typed(pages.FieldStartTime), StartOffset: typed(pages.FieldStartOffset),
 		EndTime: typed(pages.FieldEndTime), EndOffset: typed(pages.FieldEndOffset), Zone: typed(pages.FieldZone),
 		SoftClose: values.Get(pages.FieldSoftClose) != "", WindowMinutes: typed(pages.FieldWindowMinutes),
 		ExtendMinutes: typed(pages.FieldExtendMinutes), Lane: typed(pages.FieldLane),

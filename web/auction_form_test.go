@@ -24,8 +24,10 @@ func (h *house) sellerAt(email string) *browser {
 // lotForm is the seller's form as it is sent for the review.
 func lotForm(changes map[string]string) map[string]string {
 	form := map[string]string{
-		"key": uuid.NewString(), "title": "Uhr", "description": "Alt.\n\nSchön.", "currency": "EUR", "startPrice": "1000", "minIncrement": "10",
-		"zone": "Europe/Berlin", "endTime": "2030-10-20T20:15", "softClose": "on", "windowMinutes": "2", "extendMinutes": "3", "step": "review",
+		"key": uuid.NewString(), "title": "Uhr", "description": "Alt.\n\nSchön.", "currency": "EUR",
+		"startPrice": "1000", "minIncrement": "10",
+		"zone": "Europe/Berlin", "endTime": "2030-10-20T20:15",
+		"softClose": "on", "windowMinutes": "2", "extendMinutes": "3", "step": "review",
 	}
 	for field, value := range changes {
 		form[field] = value
@@ -58,7 +60,9 @@ func TestALotComesBackAfterSigningIn(t *testing.T) {
 	b := h.sellerAt("ana@example.com")
 	for _, step := range []string{"review", "publish", "edit"} {
 		h.exec("DELETE FROM sessions")
-		form := lotForm(map[string]string{"step": step, "description": "Alt.\n\n\"Schön\" & <b>groß</b>.", "startPrice": "1.234,50"})
+		form := lotForm(map[string]string{
+			"step": step, "description": "Alt.\n\n\"Schön\" & <b>groß</b>.", "startPrice": "1.234,50",
+		})
 		door := b.submit("/auctions", form)
 		door.page(t, 401).has(t, "your lot comes back", `name="password"`)
 		fields := door.hidden()
@@ -128,7 +132,9 @@ func TestTheReviewHasAnAddress(t *testing.T) {
 	published.status(t, 303)
 	path := published.Header().Get("Location")
 	// Whoever goes back comes to the lot, and sending the same once more publishes nothing.
-	for _, again := range []answer{b.get(review), b.get("/auctions/new?draft=" + form["key"]), b.submit("/auctions", publish), b.submit("/auctions", form)} {
+	for _, again := range []answer{
+		b.get(review), b.get("/auctions/new?draft=" + form["key"]), b.submit("/auctions", publish), b.submit("/auctions", form),
+	} {
 		again.status(t, 303)
 		if led := again.Header().Get("Location"); led != path {
 			t.Errorf("the published form leads to %q, want %q", led, path)
@@ -164,7 +170,9 @@ func TestSellersWriteAmountsAsTheirLanguageDoes(t *testing.T) {
 		{"ja", "KWD", "1,234.500", "1.500", "1234.500", "1.500"},
 		{"en-US", "VND", "100,000", "5000", "100000", "5000"},
 	} {
-		form := lotForm(map[string]string{"currency": c.currency, "startPrice": c.start, "minIncrement": c.step, "step": "publish"})
+		form := lotForm(map[string]string{
+			"currency": c.currency, "startPrice": c.start, "minIncrement": c.step, "step": "publish",
+		})
 		answer := b.submit("/auctions", form, header("Accept-Language", c.language))
 		if answer.Code != 303 {
 			t.Errorf("%+v: %d", c, answer.Code)
@@ -194,7 +202,8 @@ func TestWhatAmountsMayMeanIsAsked(t *testing.T) {
 			text := asked.Body.String()
 			// The Enter key presses a form's first button, which must be none of the answers.
 			begin := strings.Index(text, `<form class="form"`)
-			if first, answers := strings.Index(text[begin:], `value="review"`), strings.Index(text[begin:], `name="choice"`); first > answers {
+			first, answers := strings.Index(text[begin:], `value="review"`), strings.Index(text[begin:], `name="choice"`)
+			if first > answers {
 				t.Error("the Enter key chooses an amount")
 			}
 		}
@@ -211,13 +220,19 @@ func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	b := h.sellerAt("ana@example.com")
-	answer := b.submit("/auctions", map[string]string{"key": uuid.NewString(), "currency": "USD", "zone": "UTC", "step": "review", "softClose": "on", "windowMinutes": "x", "extendMinutes": "2"})
+	answer := b.submit("/auctions", map[string]string{
+		"key": uuid.NewString(), "currency": "USD", "zone": "UTC", "step": "review", "softClose": "on",
+		"windowMinutes": "x", "extendMinutes": "2",
+	})
 	answer.page(t, 422)
 	problems := regexp.MustCompile(`(?s)<ul class="problems__list">.*?</ul>`).FindString(answer.Body.String())
 	at := 0
 	for _, want := range []string{
-		"Title: Enter a title.", "Start price: Enter an amount in USD, for example 1,250.00.", "Step: Enter an amount in USD, for example 1,250.00.",
-		"Bidding ends: Enter a date and time.", "Minutes before the end in which a bid extends the auction: Enter whole minutes from 0 to 1440.",
+		"Title: Enter a title.",
+		"Start price: Enter an amount in USD, for example 1,250.00.",
+		"Step: Enter an amount in USD, for example 1,250.00.",
+		"Bidding ends: Enter a date and time.",
+		"Minutes before the end in which a bid extends the auction: Enter whole minutes from 0 to 1440.",
 	} {
 		found := strings.Index(problems, want)
 		if found < at {
@@ -237,7 +252,8 @@ func TestAStartThatHasPassedIsSaid(t *testing.T) {
 	h := open(t)
 	b := h.sellerAt("ana@example.com")
 	b.follow(b.submit("/auctions", lotForm(map[string]string{"startTime": "2020-01-01T10:00"}))).page(t, 200).
-		has(t, "As soon as you publish", "The time you chose has passed: Wednesday, 1 January 2020, 10:00:00 in Europe/Berlin (UTC+01:00)")
+		has(t, "As soon as you publish",
+			"The time you chose has passed: Wednesday, 1 January 2020, 10:00:00 in Europe/Berlin (UTC+01:00)")
 	b.follow(b.submit("/auctions", lotForm(nil))).page(t, 200).lacks(t, "has passed")
 }
 
@@ -246,7 +262,8 @@ func TestTheFormBeginsWithTheVisitorsCurrency(t *testing.T) {
 	h := open(t)
 	b := h.sellerAt("ana@example.com")
 	for language, want := range map[string]string{
-		"en-US": "USD", "de": "EUR", "pt-BR": "BRL", "vi": "VND", "ja": "JPY", "de-CH": "CHF", "hi": "INR", "sv": "SEK", "en-GB": "GBP", "xx": "USD",
+		"en-US": "USD", "de": "EUR", "pt-BR": "BRL", "vi": "VND", "ja": "JPY",
+		"de-CH": "CHF", "hi": "INR", "sv": "SEK", "en-GB": "GBP", "xx": "USD",
 	} {
 		b.get("/auctions/new", header("Accept-Language", language)).page(t, 200).has(t, `<option value="`+want+`" selected>`)
 	}
@@ -295,7 +312,8 @@ func TestASessionInUseLasts(t *testing.T) {
 		t.Errorf("cookies are %v", cookies)
 	}
 	var expiry time.Time
-	if err := h.pool.QueryRow(t.Context(), "SELECT expiry FROM sessions WHERE token = $1", token).Scan(&expiry); err != nil || time.Until(expiry) < 13*24*time.Hour {
+	err = h.pool.QueryRow(t.Context(), "SELECT expiry FROM sessions WHERE token = $1", token).Scan(&expiry)
+	if err != nil || time.Until(expiry) < 13*24*time.Hour {
 		t.Errorf("it lasts until %v, %v", expiry, err)
 	}
 	if cookies := b.get("/me").page(t, 200).Result().Cookies(); len(cookies) > 0 {
@@ -311,7 +329,9 @@ func TestAnAmountComesBackAfterSigningIn(t *testing.T) {
 	visitor := h.browser()
 	door := visitor.get(auctionPath(id)+"?amount=2345,50").page(t, 200)
 	door.has(t, "/signin?next="+strings.ReplaceAll(auctionPath(id), "/", "%2F")+"%3Famount%3D2345%252C50")
-	back := visitor.submit("/signin", map[string]string{"email": "ana@example.com", "password": "a good long password", "next": auctionPath(id) + "?amount=2345%2C50"})
+	back := visitor.submit("/signin", map[string]string{
+		"email": "ana@example.com", "password": "a good long password", "next": auctionPath(id) + "?amount=2345%2C50",
+	})
 	if led := back.Header().Get("Location"); led != auctionPath(id)+"?amount=2345%2C50" {
 		t.Fatalf("signing in leads to %q", led)
 	}
@@ -329,8 +349,10 @@ func TestAFormThatNeedsSigningInLeadsBackToItsPage(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	from := func(url string) ask { return header("Referer", url) }
-	h.browser().submit("/me/tokens", map[string]string{"name": "x"}, from("http://house.test/me?a=b")).page(t, 401).has(t, "/signin?next=%2Fme%3Fa%3Db")
-	h.browser().submit("/me/tokens", map[string]string{"name": "x"}, from("http://evil.test/me")).page(t, 401).lacks(t, "next=%2Fme")
+	token := map[string]string{"name": "x"}
+	b := h.browser()
+	b.submit("/me/tokens", token, from("http://house.test/me?a=b")).page(t, 401).has(t, "/signin?next=%2Fme%3Fa%3Db")
+	b.submit("/me/tokens", token, from("http://evil.test/me")).page(t, 401).lacks(t, "next=%2Fme")
 }
 
 func TestAPersonKeepsAFewForms(t *testing.T) {
@@ -341,7 +363,8 @@ func TestAPersonKeepsAFewForms(t *testing.T) {
 		b.submit("/auctions", lotForm(map[string]string{"title": "Lot " + strconv.Itoa(i)})).status(t, 303)
 	}
 	var kept, newest int
-	err := h.pool.QueryRow(t.Context(), "SELECT count(*), count(*) FILTER (WHERE convert_from(form, 'UTF8') LIKE '%Lot 24%') FROM drafts").Scan(&kept, &newest)
+	err := h.pool.QueryRow(t.Context(), `
+		SELECT count(*), count(*) FILTER (WHERE convert_from(form, 'UTF8') LIKE '%Lot 24%') FROM drafts`).Scan(&kept, &newest)
 	if err != nil || kept != 20 || newest != 1 {
 		t.Errorf("%d forms are kept, %d of them the newest (%v)", kept, newest, err)
 	}

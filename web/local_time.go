@@ -49,7 +49,8 @@ func localTime(field, text, offset string, zone *time.Location) (time.Time, []ti
 	}
 	switch len(moments) {
 	case 0:
-		return time.Time{}, nil, refuse("Choose another time: clocks in " + zone.String() + " are put forward then and never show this time.")
+		return time.Time{}, nil, refuse(
+			"Choose another time: clocks in " + zone.String() + " are put forward then and never show this time.")
 	case 1:
 		return moments[0], nil, nil
 	}
@@ -59,7 +60,8 @@ func localTime(field, text, offset string, zone *time.Location) (time.Time, []ti
 		}
 	}
 	slices.SortFunc(moments, time.Time.Compare)
-	return time.Time{}, moments, refuse("Clocks in " + zone.String() + " show this time twice on that day. Choose which one you mean.")
+	return time.Time{}, moments, refuse(
+		"Clocks in " + zone.String() + " show this time twice on that day. Choose which one you mean.")
 }
 
 // offsetLayout writes how far a zone's clocks are from UTC, "+02:00".

@@ -107,7 +107,8 @@ func withoutSigns(text string, c Currency, n Notation) string {
 
 // customarySigns are those that people type and CLDR does not list.
 var customarySigns = map[string][]string{
-	"CHF": {"SFr.", "SFr", "Fr.", "Fr"}, "CNY": {"元"}, "GBP": {"￡"}, "JPY": {"円"}, "KRW": {"원"}, "VND": {"VNĐ", "đồng", "đ"},
+	"CHF": {"SFr.", "SFr", "Fr.", "Fr"}, "CNY": {"元"}, "GBP": {"￡"}, "JPY": {"円"}, "KRW": {"원"},
+	"VND": {"VNĐ", "đồng", "đ"},
 }
 
 // signsOf are what stands for a currency beside an amount, the longest first. A sign that the locale keeps for another
@@ -179,8 +180,8 @@ func readNumber(number string, c Currency, n Notation) (Amount, error) {
 	if last < 0 {
 		return exactly(runs[0], "", c)
 	}
-	decimal := notGrouped
-	if mark := marks[last]; (mark == point || mark == comma || mark == arabicDecimal) && !slices.Contains(marks[:last], mark) {
+	decimal, mark := notGrouped, marks[last]
+	if (mark == point || mark == comma || mark == arabicDecimal) && !slices.Contains(marks[:last], mark) {
 		decimal = groupingOf(runs[:last+1], marks[:last])
 	}
 	fraction := runs[last+1]

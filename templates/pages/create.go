@@ -185,6 +185,11 @@ func (v CreateView) amountInput(name, value, hint string) components.Field {
 	return f
 }
 
+func (v CreateView) stepInput() components.Field {
+	hint := "How much more each bid must offer. The first bid is at least start price + step."
+	return v.amountInput(FieldMinIncrement, v.Form.MinIncrement, hint)
+}
+
 func (v CreateView) startPriceHint() string {
 	return "For example " + components.ExampleAmount(v.Locale, v.currency()) + ". May be 0."
 }
@@ -196,6 +201,17 @@ func (v CreateView) currency() money.Currency {
 		return money.MustCurrency("USD")
 	}
 	return c
+}
+
+// Hints of the choices.
+const (
+	zoneHint = "Times below are local times in this zone; daylight saving is taken into account."
+	laneHint = "Leave this on Standard unless the house has told you otherwise."
+)
+
+func (v CreateView) endTimeInput() components.Field {
+	hint := "Date and time in the zone above, within the next five years."
+	return v.input(FieldEndTime, "datetime-local", v.Form.EndTime, hint)
 }
 
 func (v CreateView) startTimeInput() components.Field {
