@@ -43,8 +43,12 @@ func TestPostgreSQLWinsAndNothingFlaps(t *testing.T) {
 			read *live.Update
 		}
 		var looks []*looking
+		steps := []string{"commit", "hear", "begin", "read", "end"}
+		if rapid.Bool().Draw(t, "faults") {
+			steps = append(steps, "lose", "forge")
+		}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"commit", "hear", "begin", "read", "end", "lose", "forge"}).Draw(t, "step") {
+			switch rapid.SampledFrom(steps).Draw(t, "step") {
 			case "commit":
 				announced = append(announced, truth.commit())
 			case "hear": // in any order, perhaps late, perhaps never
