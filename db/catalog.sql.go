@@ -16,12 +16,9 @@ WITH page AS (
      WHERE $2::boolean AND a.status = 'OPEN' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
      ORDER BY a.end_at, a.id LIMIT $1)
     UNION ALL
-    SELECT still.id, still.end_at
-    FROM unnest($5::text[]) AS wanted (status)
-    CROSS JOIN LATERAL (
-        SELECT a.id, a.end_at FROM auctions a
-        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
-        ORDER BY a.end_at, a.id LIMIT $1) AS still
+    (SELECT a.id, a.end_at FROM auctions a
+     WHERE $5::boolean AND a.status = 'SCHEDULED' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
+     ORDER BY a.end_at, a.id LIMIT $1)
 )
 SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT $1) AS listed
@@ -34,7 +31,7 @@ type CatalogByEndParams struct {
 	WithOpen      bool
 	AfterEndAt    time.Time
 	AfterID       int64
-	StillStatuses []string
+	WithScheduled bool
 }
 
 type CatalogByEndRow struct {
@@ -45,15 +42,15 @@ type CatalogByEndRow struct {
 	Now         time.Time
 }
 
-// CatalogByEnd lists auctions by end, soonest first, from a position on: the open ones if with_open, and those of the other statuses
-// asked for, which bids do not move. Each status has its own stretch of an index, and the page is the first of them all.
+// CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if with_open, and the scheduled ones
+// if with_scheduled. Each status has its own stretch of an index, and the page is the first of both.
 func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]CatalogByEndRow, error) {
 	rows, err := q.db.Query(ctx, CatalogByEnd,
 		arg.RowLimit,
 		arg.WithOpen,
 		arg.AfterEndAt,
 		arg.AfterID,
-		arg.StillStatuses,
+		arg.WithScheduled,
 	)
 	if err != nil {
 		return nil, err
@@ -62,6 +59,91 @@ func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]C
 	var items []CatalogByEndRow
 	for rows.Next() {
 		var i CatalogByEndRow
+		if err := rows.Scan(
+			&i.Auction.ID,
+			&i.Auction.SellerID,
+			&i.Auction.Currency,
+			&i.Auction.CurrencyDigits,
+			&i.Auction.StartPrice,
+			&i.Auction.MinIncrement,
+			&i.Auction.CurrentPrice,
+			&i.Auction.LeaderID,
+			&i.Auction.LeaderPaddle,
+			&i.Auction.BidCount,
+			&i.Auction.BidderCount,
+			&i.Auction.Status,
+			&i.Auction.Lane,
+			&i.Auction.SoftCloseWindowSeconds,
+			&i.Auction.SoftCloseExtendSeconds,
+			&i.Auction.StartAt,
+			&i.Auction.EndAt,
+			&i.Auction.OriginalEndAt,
+			&i.Auction.ClosedAt,
+			&i.Auction.CreatedAt,
+			&i.Auction.Version,
+			&i.Auction.RequestID,
+			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
+			&i.Title,
+			&i.Description,
+			&i.SellerName,
+			&i.Now,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const CatalogByEndOver = `-- name: CatalogByEndOver :many
+WITH page AS (
+    SELECT over.id, over.end_at
+    FROM unnest($2::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.end_at FROM auctions a
+        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) < ($3::timestamptz, $4::bigint)
+        ORDER BY a.end_at DESC, a.id DESC LIMIT $1) AS over
+)
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM (SELECT page.id FROM page ORDER BY page.end_at DESC, page.id DESC LIMIT $1) AS listed
+JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY auctions.end_at DESC, auctions.id DESC
+`
+
+type CatalogByEndOverParams struct {
+	RowLimit    int32
+	Statuses    []string
+	BeforeEndAt time.Time
+	BeforeID    int64
+}
+
+type CatalogByEndOverRow struct {
+	Auction     Auction
+	Title       string
+	Description string
+	SellerName  string
+	Now         time.Time
+}
+
+// CatalogByEndOver lists what is over by end, latest first, from a position on, of the statuses asked for.
+func (q *Queries) CatalogByEndOver(ctx context.Context, arg CatalogByEndOverParams) ([]CatalogByEndOverRow, error) {
+	rows, err := q.db.Query(ctx, CatalogByEndOver,
+		arg.RowLimit,
+		arg.Statuses,
+		arg.BeforeEndAt,
+		arg.BeforeID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CatalogByEndOverRow
+	for rows.Next() {
+		var i CatalogByEndOverRow
 		if err := rows.Scan(
 			&i.Auction.ID,
 			&i.Auction.SellerID,
@@ -209,7 +291,8 @@ type CatalogByPriceRow struct {
 	Now         time.Time
 }
 
-// CatalogByPrice is CatalogByEnd by the figure of the price, lowest first.
+// CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open ones if with_open, and those of
+// the other statuses asked for, which bids do not move.
 func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) ([]CatalogByPriceRow, error) {
 	rows, err := q.db.Query(ctx, CatalogByPrice,
 		arg.RowLimit,
@@ -443,27 +526,34 @@ func (q *Queries) CatalogOfSeller(ctx context.Context, arg CatalogOfSellerParams
 }
 
 const CatalogOfSellerBy = `-- name: CatalogOfSellerBy :many
-WITH page AS MATERIALIZED (
-    SELECT a.id, a.end_at, a.nominal_price FROM auctions a
+WITH mine AS (
+    SELECT a.id, a.end_at, a.nominal_price, $1::text = 'ending' AND a.status IN ('CLOSED', 'CANCELLED') AS is_over
+    FROM auctions a
     WHERE a.seller_id = $2 AND ($3::text IS NULL OR a.status = $3::text)
-      AND CASE $1::text
-            WHEN 'price' THEN (a.nominal_price, a.id) > ($4::bigint, $5::bigint)
-            ELSE (a.end_at, a.id) > ($6::timestamptz, $5::bigint) END
-    ORDER BY CASE WHEN $1::text = 'ending' THEN a.end_at END, CASE WHEN $1::text = 'price' THEN a.nominal_price END, a.id
+), placed AS (
+    SELECT mine.id, mine.is_over,
+        CASE WHEN $1::text = 'price' THEN mine.nominal_price
+             ELSE (extract(epoch FROM mine.end_at) * 1000000)::bigint * CASE WHEN mine.is_over THEN -1 ELSE 1 END END AS place,
+        CASE WHEN mine.is_over THEN -mine.id ELSE mine.id END AS tie
+    FROM mine
+), page AS MATERIALIZED (
+    SELECT id, is_over, place, tie FROM placed
+    WHERE (placed.is_over, placed.place, placed.tie) > ($4::boolean, $5::bigint, $6::bigint)
+    ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT $7
 )
 SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY CASE WHEN $1::text = 'ending' THEN page.end_at END, CASE WHEN $1::text = 'price' THEN page.nominal_price END, page.id
+ORDER BY page.is_over, page.place, page.tie
 `
 
 type CatalogOfSellerByParams struct {
 	Sort       string
 	SellerID   int64
 	Status     *string
-	AfterPrice int64
-	AfterID    int64
-	AfterEndAt time.Time
+	AfterOver  bool
+	AfterPlace int64
+	AfterTie   int64
 	RowLimit   int32
 }
 
@@ -475,16 +565,17 @@ type CatalogOfSellerByRow struct {
 	Now         time.Time
 }
 
-// CatalogOfSellerBy is CatalogOfSeller in the order of end or figure; the position is the last row of the page before it. The page
-// is chosen among the seller's rows alone, and words are joined to what is shown.
+// CatalogOfSellerBy is CatalogOfSeller in the order of end or figure. The position is the last row of the page before it, as the three
+// figures that rows are ordered by: what is over comes last in the order of end, the latest first. The page is chosen among the seller's
+// rows alone, and words are joined to what is shown.
 func (q *Queries) CatalogOfSellerBy(ctx context.Context, arg CatalogOfSellerByParams) ([]CatalogOfSellerByRow, error) {
 	rows, err := q.db.Query(ctx, CatalogOfSellerBy,
 		arg.Sort,
 		arg.SellerID,
 		arg.Status,
-		arg.AfterPrice,
-		arg.AfterID,
-		arg.AfterEndAt,
+		arg.AfterOver,
+		arg.AfterPlace,
+		arg.AfterTie,
 		arg.RowLimit,
 	)
 	if err != nil {
@@ -588,37 +679,39 @@ func (q *Queries) CatalogOne(ctx context.Context, id int64) (CatalogOneRow, erro
 }
 
 const CatalogSearch = `-- name: CatalogSearch :many
-WITH page AS MATERIALIZED (
-    SELECT a.id, a.end_at, a.nominal_price
+WITH matching AS (
+    SELECT a.id, a.end_at, a.nominal_price, $1::text = 'ending' AND a.status IN ('CLOSED', 'CANCELLED') AS is_over
     FROM lots JOIN auctions a ON a.id = lots.auction_id
-    WHERE lots.search @@ to_tsquery('simple', $2::text)
+    WHERE lots.words @@ lot_query($2::text[])
       AND ($3::bigint IS NULL OR a.seller_id = $3::bigint)
       AND ($4::text IS NULL OR a.status = $4::text)
-      AND CASE $1::text
-            WHEN 'ending' THEN (a.end_at, a.id) > ($5::timestamptz, $6::bigint)
-            WHEN 'price'  THEN (a.nominal_price, a.id) > ($7::bigint, $6::bigint)
-            ELSE a.id < $8::bigint END
-    ORDER BY CASE WHEN $1::text = 'ending' THEN a.end_at END,
-             CASE WHEN $1::text = 'price' THEN a.nominal_price END,
-             CASE WHEN $1::text = 'newest' THEN -a.id ELSE a.id END
+      AND a.id <> $5::bigint
+), placed AS (
+    SELECT matching.id, matching.is_over,
+        CASE $1::text WHEN 'price' THEN matching.nominal_price WHEN 'newest' THEN -matching.id
+             ELSE (extract(epoch FROM matching.end_at) * 1000000)::bigint * CASE WHEN matching.is_over THEN -1 ELSE 1 END END AS place,
+        CASE WHEN matching.is_over THEN -matching.id ELSE matching.id END AS tie
+    FROM matching
+), page AS MATERIALIZED (
+    SELECT id, is_over, place, tie FROM placed
+    WHERE (placed.is_over, placed.place, placed.tie) > ($6::boolean, $7::bigint, $8::bigint)
+    ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT $9
 )
 SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY CASE WHEN $1::text = 'ending' THEN page.end_at END,
-         CASE WHEN $1::text = 'price' THEN page.nominal_price END,
-         CASE WHEN $1::text = 'newest' THEN -page.id ELSE page.id END
+ORDER BY page.is_over, page.place, page.tie
 `
 
 type CatalogSearchParams struct {
 	Sort       string
-	Words      string
+	Words      []string
 	SellerID   *int64
 	Status     *string
-	AfterEndAt time.Time
-	AfterID    int64
-	AfterPrice int64
-	BeforeID   int64
+	ExceptID   int64
+	AfterOver  bool
+	AfterPlace int64
+	AfterTie   int64
 	RowLimit   int32
 }
 
@@ -630,18 +723,18 @@ type CatalogSearchRow struct {
 	Now         time.Time
 }
 
-// CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure. The position is
-// the last row of the page before it.
+// CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure, without one auction that
+// is shown otherwise. The position is that of CatalogOfSellerBy.
 func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([]CatalogSearchRow, error) {
 	rows, err := q.db.Query(ctx, CatalogSearch,
 		arg.Sort,
 		arg.Words,
 		arg.SellerID,
 		arg.Status,
-		arg.AfterEndAt,
-		arg.AfterID,
-		arg.AfterPrice,
-		arg.BeforeID,
+		arg.ExceptID,
+		arg.AfterOver,
+		arg.AfterPlace,
+		arg.AfterTie,
 		arg.RowLimit,
 	)
 	if err != nil {
@@ -681,6 +774,47 @@ func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([
 			&i.SellerName,
 			&i.Now,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const CatalogSearchCounts = `-- name: CatalogSearchCounts :many
+SELECT matching.status, count(*) AS auctions
+FROM (
+    SELECT a.status FROM lots JOIN auctions a ON a.id = lots.auction_id
+    WHERE lots.words @@ lot_query($1::text[]) AND ($2::bigint IS NULL OR a.seller_id = $2::bigint)
+    LIMIT $3) AS matching
+GROUP BY matching.status
+`
+
+type CatalogSearchCountsParams struct {
+	Words      []string
+	SellerID   *int64
+	CountLimit int32
+}
+
+type CatalogSearchCountsRow struct {
+	Status   string
+	Auctions int64
+}
+
+// CatalogSearchCounts is how many auctions of each status match words, and a seller unless that is null. It counts to a limit.
+func (q *Queries) CatalogSearchCounts(ctx context.Context, arg CatalogSearchCountsParams) ([]CatalogSearchCountsRow, error) {
+	rows, err := q.db.Query(ctx, CatalogSearchCounts, arg.Words, arg.SellerID, arg.CountLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CatalogSearchCountsRow
+	for rows.Next() {
+		var i CatalogSearchCountsRow
+		if err := rows.Scan(&i.Status, &i.Auctions); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

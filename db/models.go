@@ -53,6 +53,7 @@ type Lot struct {
 	Title       string
 	Description string
 	Search      interface{}
+	Words       interface{}
 }
 
 type Outbox struct {

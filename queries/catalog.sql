@@ -7,27 +7,40 @@ FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id 
 WHERE auctions.id = @id;
 
 -- name: CatalogByEnd :many
--- CatalogByEnd lists auctions by end, soonest first, from a position on: the open ones if with_open, and those of the other statuses
--- asked for, which bids do not move. Each status has its own stretch of an index, and the page is the first of them all.
+-- CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if with_open, and the scheduled ones
+-- if with_scheduled. Each status has its own stretch of an index, and the page is the first of both.
 WITH page AS (
     (SELECT a.id, a.end_at FROM auctions a
      WHERE @with_open::boolean AND a.status = 'OPEN' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
      ORDER BY a.end_at, a.id LIMIT @row_limit)
     UNION ALL
-    SELECT still.id, still.end_at
-    FROM unnest(@still_statuses::text[]) AS wanted (status)
-    CROSS JOIN LATERAL (
-        SELECT a.id, a.end_at FROM auctions a
-        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
-        ORDER BY a.end_at, a.id LIMIT @row_limit) AS still
+    (SELECT a.id, a.end_at FROM auctions a
+     WHERE @with_scheduled::boolean AND a.status = 'SCHEDULED' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
+     ORDER BY a.end_at, a.id LIMIT @row_limit)
 )
 SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT @row_limit) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.end_at, auctions.id;
 
+-- name: CatalogByEndOver :many
+-- CatalogByEndOver lists what is over by end, latest first, from a position on, of the statuses asked for.
+WITH page AS (
+    SELECT over.id, over.end_at
+    FROM unnest(@statuses::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.end_at FROM auctions a
+        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) < (@before_end_at::timestamptz, @before_id::bigint)
+        ORDER BY a.end_at DESC, a.id DESC LIMIT @row_limit) AS over
+)
+SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+FROM (SELECT page.id FROM page ORDER BY page.end_at DESC, page.id DESC LIMIT @row_limit) AS listed
+JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY auctions.end_at DESC, auctions.id DESC;
+
 -- name: CatalogByPrice :many
--- CatalogByPrice is CatalogByEnd by the figure of the price, lowest first.
+-- CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open ones if with_open, and those of
+-- the other statuses asked for, which bids do not move.
 WITH page AS (
     (SELECT a.id, a.nominal_price FROM auctions a
      WHERE @with_open::boolean AND a.status = 'OPEN' AND (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
@@ -63,44 +76,63 @@ ORDER BY auctions.id DESC
 LIMIT @row_limit;
 
 -- name: CatalogOfSellerBy :many
--- CatalogOfSellerBy is CatalogOfSeller in the order of end or figure; the position is the last row of the page before it. The page
--- is chosen among the seller's rows alone, and words are joined to what is shown.
-WITH page AS MATERIALIZED (
-    SELECT a.id, a.end_at, a.nominal_price FROM auctions a
+-- CatalogOfSellerBy is CatalogOfSeller in the order of end or figure. The position is the last row of the page before it, as the three
+-- figures that rows are ordered by: what is over comes last in the order of end, the latest first. The page is chosen among the seller's
+-- rows alone, and words are joined to what is shown.
+WITH mine AS (
+    SELECT a.id, a.end_at, a.nominal_price, @sort::text = 'ending' AND a.status IN ('CLOSED', 'CANCELLED') AS is_over
+    FROM auctions a
     WHERE a.seller_id = @seller_id AND (sqlc.narg(status)::text IS NULL OR a.status = sqlc.narg(status)::text)
-      AND CASE @sort::text
-            WHEN 'price' THEN (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
-            ELSE (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint) END
-    ORDER BY CASE WHEN @sort::text = 'ending' THEN a.end_at END, CASE WHEN @sort::text = 'price' THEN a.nominal_price END, a.id
+), placed AS (
+    SELECT mine.id, mine.is_over,
+        CASE WHEN @sort::text = 'price' THEN mine.nominal_price
+             ELSE (extract(epoch FROM mine.end_at) * 1000000)::bigint * CASE WHEN mine.is_over THEN -1 ELSE 1 END END AS place,
+        CASE WHEN mine.is_over THEN -mine.id ELSE mine.id END AS tie
+    FROM mine
+), page AS MATERIALIZED (
+    SELECT * FROM placed
+    WHERE (placed.is_over, placed.place, placed.tie) > (@after_over::boolean, @after_place::bigint, @after_tie::bigint)
+    ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT @row_limit
 )
 SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY CASE WHEN @sort::text = 'ending' THEN page.end_at END, CASE WHEN @sort::text = 'price' THEN page.nominal_price END, page.id;
+ORDER BY page.is_over, page.place, page.tie;
 
 -- name: CatalogSearch :many
--- CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure. The position is
--- the last row of the page before it.
-WITH page AS MATERIALIZED (
-    SELECT a.id, a.end_at, a.nominal_price
+-- CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure, without one auction that
+-- is shown otherwise. The position is that of CatalogOfSellerBy.
+WITH matching AS (
+    SELECT a.id, a.end_at, a.nominal_price, @sort::text = 'ending' AND a.status IN ('CLOSED', 'CANCELLED') AS is_over
     FROM lots JOIN auctions a ON a.id = lots.auction_id
-    WHERE lots.search @@ to_tsquery('simple', @words::text)
+    WHERE lots.words @@ lot_query(@words::text[])
       AND (sqlc.narg(seller_id)::bigint IS NULL OR a.seller_id = sqlc.narg(seller_id)::bigint)
       AND (sqlc.narg(status)::text IS NULL OR a.status = sqlc.narg(status)::text)
-      AND CASE @sort::text
-            WHEN 'ending' THEN (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
-            WHEN 'price'  THEN (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
-            ELSE a.id < @before_id::bigint END
-    ORDER BY CASE WHEN @sort::text = 'ending' THEN a.end_at END,
-             CASE WHEN @sort::text = 'price' THEN a.nominal_price END,
-             CASE WHEN @sort::text = 'newest' THEN -a.id ELSE a.id END
+      AND a.id <> @except_id::bigint
+), placed AS (
+    SELECT matching.id, matching.is_over,
+        CASE @sort::text WHEN 'price' THEN matching.nominal_price WHEN 'newest' THEN -matching.id
+             ELSE (extract(epoch FROM matching.end_at) * 1000000)::bigint * CASE WHEN matching.is_over THEN -1 ELSE 1 END END AS place,
+        CASE WHEN matching.is_over THEN -matching.id ELSE matching.id END AS tie
+    FROM matching
+), page AS MATERIALIZED (
+    SELECT * FROM placed
+    WHERE (placed.is_over, placed.place, placed.tie) > (@after_over::boolean, @after_place::bigint, @after_tie::bigint)
+    ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT @row_limit
 )
 SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY CASE WHEN @sort::text = 'ending' THEN page.end_at END,
-         CASE WHEN @sort::text = 'price' THEN page.nominal_price END,
-         CASE WHEN @sort::text = 'newest' THEN -page.id ELSE page.id END;
+ORDER BY page.is_over, page.place, page.tie;
+
+-- name: CatalogSearchCounts :many
+-- CatalogSearchCounts is how many auctions of each status match words, and a seller unless that is null. It counts to a limit.
+SELECT matching.status, count(*) AS auctions
+FROM (
+    SELECT a.status FROM lots JOIN auctions a ON a.id = lots.auction_id
+    WHERE lots.words @@ lot_query(@words::text[]) AND (sqlc.narg(seller_id)::bigint IS NULL OR a.seller_id = sqlc.narg(seller_id)::bigint)
+    LIMIT @count_limit) AS matching
+GROUP BY matching.status;
 
 -- name: CatalogMyBids :many
 -- CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index

@@ -248,7 +248,7 @@ func TestOneAddressThreeRepresentations(t *testing.T) {
 	h.browser().get(auctionPath(1)).page(t, 404)
 	h.browser().get("/auctions/x").page(t, 404)
 	h.browser().get("/auctions?sort=x").page(t, 422).has(t, "The sort is")
-	h.get("/signin").problem(t, 404, "not_found")
+	h.get("/signin", header("Accept", "application/json")).problem(t, 404, "not_found")
 }
 
 var keyField = regexp.MustCompile(`name="key" value="([0-9a-f-]{36})"`)

@@ -94,7 +94,7 @@ func TestListsAreWholeAndInOrder(t *testing.T) {
 	h := open(t)
 	orders := map[catalog.Sort]func(a, b catalog.Auction) bool{
 		catalog.SortEnding: func(a, b catalog.Auction) bool {
-			return a.EndAt.Before(b.EndAt) || a.EndAt.Equal(b.EndAt) && a.ID < b.ID
+			return inOrder(a, b)
 		},
 		catalog.SortPrice: func(a, b catalog.Auction) bool {
 			return nominal(a) < nominal(b) || nominal(a) == nominal(b) && a.ID < b.ID
@@ -110,6 +110,7 @@ func TestListsAreWholeAndInOrder(t *testing.T) {
 			{catalog.Filter{Status: auction.Closed}, "status = 'CLOSED'"},
 			{catalog.Filter{Status: auction.Scheduled}, "status = 'SCHEDULED'"},
 			{catalog.Filter{Status: catalog.All}, "true"},
+			{catalog.Filter{Status: auction.Cancelled}, "status = 'CANCELLED'"},
 			{catalog.Filter{SellerID: h.sellers[1], Status: catalog.All}, fmt.Sprintf("seller_id = %d", h.sellers[1])},
 			{catalog.Filter{SellerID: h.sellers[1]}, fmt.Sprintf("seller_id = %d AND status = 'OPEN'", h.sellers[1])},
 			{catalog.Filter{Query: "rare watch", Status: catalog.All}, "id % 50 = 0"},

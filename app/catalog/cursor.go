@@ -10,27 +10,30 @@ import (
 	"martelo/app/money"
 )
 
-// cursor is a position in a list: the last auction of the page before. Only the parts that its sort orders by matter.
+// cursor is a position in a list: the last auction of the page before.
 type cursor struct {
-	sort  Sort
-	endAt time.Time
-	price int64 // in ten-thousandths of the currency's unit, as the database orders it
-	id    int64
+	sort Sort
+	over bool  // in the order of end: among what is over, which comes last and the latest first
+	key  int64 // what the sort orders by: the end in microseconds, or the price in ten-thousandths of the currency's unit
+	id   int64 // 0: before the first auction
 }
 
-// cursorLengthMax bounds what is worth decoding: two numbers and a word.
-const cursorLengthMax = 96
-
-// firstOf is the position before the first auction of a list.
-func firstOf(sort Sort) cursor {
-	if sort == SortNewest {
-		return cursor{sort: sort, id: math.MaxInt64}
-	}
-	return cursor{sort: sort, price: -1}
-}
+const (
+	// cursorLengthMax bounds what is worth decoding: two numbers and a word.
+	cursorLengthMax = 96
+	// cursorOver is the word of a cursor in the order of end among what is over; the other cursors begin with their sort.
+	cursorOver = "over"
+)
 
 func cursorAt(a Auction, sort Sort) cursor {
-	return cursor{sort: sort, endAt: a.EndAt, price: nominalPrice(a.CurrentPrice), id: a.ID}
+	c := cursor{sort: sort, id: a.ID}
+	switch sort {
+	case SortEnding:
+		c.over, c.key = a.Status.Over(), a.EndAt.UnixMicro()
+	case SortPrice:
+		c.key = nominalPrice(a.CurrentPrice)
+	}
+	return c
 }
 
 // nominalPrice is the column of that name: the figure by which amounts of all currencies are ordered.
@@ -42,23 +45,50 @@ func nominalPrice(a money.Amount) int64 {
 	return nominal
 }
 
+// after is the position as statements that order by three rising figures take it.
+func (c cursor) after() (over bool, place, tie int64) {
+	switch {
+	case c.id == 0:
+		return false, math.MinInt64, 0
+	case c.sort == SortNewest:
+		return false, -c.id, c.id
+	case c.over:
+		return true, -c.key, -c.id
+	}
+	return false, c.key, c.id
+}
+
+// endAt is the end that a position in that order is at, before all ends for the first position.
+func (c cursor) endAt() time.Time {
+	if c.id == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(c.key).UTC()
+}
+
+// before is the id that a position in the order of newest is at, after all ids for the first position.
+func (c cursor) before() int64 {
+	if c.id == 0 {
+		return math.MaxInt64
+	}
+	return c.id
+}
+
 // String is the cursor as clients get it: opaque, and safe in a URL.
 func (c cursor) String() string {
-	var key int64
-	switch c.sort {
-	case SortEnding:
-		key = c.endAt.UnixMicro()
-	case SortPrice:
-		key = c.price
+	word := string(c.sort)
+	if c.over {
+		word = cursorOver
 	}
-	text := string(c.sort) + "." + strconv.FormatInt(key, 10) + "." + strconv.FormatInt(c.id, 10)
+	text := word + "." + strconv.FormatInt(c.key, 10) + "." + strconv.FormatInt(c.id, 10)
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 // readCursor reads what String wrote, for the same sort; "" is the first position. It returns an *auction.FieldError for anything else.
+// A cursor from before what is over had a place of its own is one among what is not over, and goes on from there.
 func readCursor(text string, sort Sort) (cursor, error) {
 	if text == "" {
-		return firstOf(sort), nil
+		return cursor{sort: sort}, nil
 	}
 	refused := fieldError("cursor", "A cursor is the nextCursor of an earlier page of the same list.")
 	if len(text) > cursorLengthMax {
@@ -69,27 +99,23 @@ func readCursor(text string, sort Sort) (cursor, error) {
 		return cursor{}, refused
 	}
 	parts := strings.Split(string(decoded), ".")
-	if len(parts) != 3 || parts[0] != string(sort) {
+	if len(parts) != 3 {
 		return cursor{}, refused
 	}
 	key, keyErr := strconv.ParseInt(parts[1], 10, 64)
 	id, idErr := strconv.ParseInt(parts[2], 10, 64)
-	if keyErr != nil || idErr != nil || id < 1 {
-		return cursor{}, refused
-	}
-	c := cursor{sort: sort, id: id}
-	switch sort {
-	case SortEnding:
-		c.endAt = time.UnixMicro(key).UTC()
-		// Beyond these years PostgreSQL cannot read the time, and no auction ends.
-		if c.endAt.Year() < 1 || c.endAt.Year() > 9999 {
-			return cursor{}, refused
-		}
-	case SortPrice:
-		c.price = key
-	}
-	if c.String() != text {
+	c := cursor{sort: sort, over: sort == SortEnding && parts[0] == cursorOver, key: key, id: id}
+	if keyErr != nil || idErr != nil || !c.possible() || c.String() != text {
 		return cursor{}, refused
 	}
 	return c, nil
+}
+
+// possible tells whether there can be an auction at a position. Beyond these years PostgreSQL cannot read a time, and no auction ends.
+func (c cursor) possible() bool {
+	year := time.UnixMicro(c.key).UTC().Year()
+	if c.id == 0 {
+		return c.key == 0 && !c.over
+	}
+	return c.id > 0 && (c.sort != SortEnding || year >= 1 && year <= 9999)
 }

@@ -2,6 +2,9 @@ package catalog
 
 import (
 	"context"
+	"math"
+	"slices"
+	"time"
 
 	"martelo/app/auction"
 	"martelo/db"
@@ -12,7 +15,7 @@ type Sort string
 
 // The orders, as the contract spells them.
 const (
-	SortEnding Sort = "ending" // soonest end first
+	SortEnding Sort = "ending" // what is open or to come, soonest end first; then what is over, latest end first
 	SortNewest Sort = "newest"
 	SortPrice  Sort = "price" // lowest figure first, whatever the currency
 )
@@ -41,6 +44,8 @@ type Filter struct {
 type Page struct {
 	Auctions []Auction
 	Next     string // the cursor of the page after this one; "" on the last
+	// Named is the auction whose number was searched for, on the first page. It stands first in Auctions where the filter lets it through.
+	Named *Auction
 }
 
 // List returns a page of the auctions a filter lets through. It returns an *auction.FieldError for a filter that cannot be read.
@@ -54,7 +59,7 @@ func (c *Catalog) List(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, err
 	}
 	words, searches := searchWords(f.Query)
-	if searches && words == "" {
+	if searches && len(words) == 0 {
 		return Page{}, nil // nothing that could be found
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -63,9 +68,11 @@ func (c *Catalog) List(ctx context.Context, f Filter) (Page, error) {
 	limit := int32(f.Limit + 1) // one more than shown tells whether there is a next page
 	switch {
 	case searches:
-		found, err = c.search(ctx, words, f, from, limit)
+		return c.search(ctx, words, f, from)
 	case f.SellerID != 0:
 		found, err = c.ofSeller(ctx, f, from, limit)
+	case f.Sort == SortEnding:
+		found, err = c.byEnd(ctx, f.Status, from, limit)
 	default:
 		found, err = c.plain(ctx, f, from, limit)
 	}
@@ -80,8 +87,11 @@ func cut(found []Auction, limit int, sort Sort) Page {
 	if len(found) <= limit {
 		return Page{Auctions: found}
 	}
-	found = found[:limit]
-	return Page{Auctions: found, Next: cursorAt(found[limit-1], sort).String()}
+	last := cursor{sort: sort}
+	if limit > 0 {
+		last = cursorAt(found[limit-1], sort)
+	}
+	return Page{Auctions: found[:limit], Next: last.String()}
 }
 
 func (f Filter) checked() (Filter, error) {
@@ -111,61 +121,85 @@ func (f Filter) checked() (Filter, error) {
 	return f, nil
 }
 
-// plain lists what a status and an order say.
+// byEnd lists what is not over, soonest end first, and then what is over, latest end first. Those are two stretches of indexes; an
+// auction that is closed between the two looks is found by both.
+func (c *Catalog) byEnd(ctx context.Context, status auction.Status, from cursor, limit int32) ([]Auction, error) {
+	var found []Auction
+	withOpen, withScheduled := status == All || status == auction.Open, status == All || status == auction.Scheduled
+	if (withOpen || withScheduled) && !from.over {
+		rows, err := c.queries.CatalogByEnd(ctx, db.CatalogByEndParams{
+			RowLimit: limit, WithOpen: withOpen, WithScheduled: withScheduled, AfterEndAt: from.endAt(), AfterID: from.id,
+		})
+		found, err = readMany(rows, func(r db.CatalogByEndRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+		if err != nil || len(found) == int(limit) {
+			return found, err
+		}
+	}
+	var statuses []string
+	for _, over := range []auction.Status{auction.Closed, auction.Cancelled} {
+		if status == All || status == over {
+			statuses = append(statuses, string(over))
+		}
+	}
+	if len(statuses) == 0 {
+		return found, nil
+	}
+	before := cursor{key: latestEnd.UnixMicro(), id: math.MaxInt64}
+	if from.over {
+		before = from
+	}
+	rows, err := c.queries.CatalogByEndOver(ctx, db.CatalogByEndOverParams{
+		RowLimit: limit, Statuses: statuses, BeforeEndAt: before.endAt(), BeforeID: before.id,
+	})
+	over, err := readMany(rows, func(r db.CatalogByEndOverRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+	if err != nil {
+		return nil, err
+	}
+	over = slices.DeleteFunc(over, func(a Auction) bool { return has(found, a.ID) })
+	found = append(found, over...)
+	return found[:min(len(found), int(limit))], nil
+}
+
+// latestEnd is after every auction's end.
+var latestEnd = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+func has(auctions []Auction, id int64) bool {
+	return slices.ContainsFunc(auctions, func(a Auction) bool { return a.ID == id })
+}
+
+// plain lists what a status says, by price or newest first.
 func (c *Catalog) plain(ctx context.Context, f Filter, from cursor, limit int32) ([]Auction, error) {
-	withOpen := f.Status == All || f.Status == auction.Open
-	var still []string // the statuses other than OPEN
+	if f.Sort == SortNewest {
+		rows, err := c.queries.CatalogByNewest(ctx, db.CatalogByNewestParams{Status: oneStatus(f.Status), BeforeID: from.before(), RowLimit: limit})
+		return readMany(rows, func(r db.CatalogByNewestRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+	}
+	still := []string{} // the statuses other than OPEN
 	switch f.Status {
 	case All:
 		still = []string{string(auction.Scheduled), string(auction.Closed), string(auction.Cancelled)}
-	case auction.Open:
-		still = []string{}
-	default:
+	case auction.Scheduled, auction.Closed, auction.Cancelled:
 		still = []string{string(f.Status)}
 	}
-	switch f.Sort {
-	case SortEnding:
-		rows, err := c.queries.CatalogByEnd(ctx, db.CatalogByEndParams{
-			RowLimit: limit, WithOpen: withOpen, StillStatuses: still, AfterEndAt: from.endAt, AfterID: from.id,
-		})
-		return readMany(rows, func(r db.CatalogByEndRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
-	case SortPrice:
-		rows, err := c.queries.CatalogByPrice(ctx, db.CatalogByPriceParams{
-			RowLimit: limit, WithOpen: withOpen, StillStatuses: still, AfterPrice: from.price, AfterID: from.id,
-		})
-		return readMany(rows, func(r db.CatalogByPriceRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
-	default:
-		rows, err := c.queries.CatalogByNewest(ctx, db.CatalogByNewestParams{Status: oneStatus(f.Status), BeforeID: from.id, RowLimit: limit})
-		return readMany(rows, func(r db.CatalogByNewestRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
-	}
+	_, price, id := from.after()
+	rows, err := c.queries.CatalogByPrice(ctx, db.CatalogByPriceParams{
+		RowLimit: limit, WithOpen: f.Status == All || f.Status == auction.Open, StillStatuses: still, AfterPrice: price, AfterID: id,
+	})
+	return readMany(rows, func(r db.CatalogByPriceRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 }
 
 // ofSeller lists what one seller has.
 func (c *Catalog) ofSeller(ctx context.Context, f Filter, from cursor, limit int32) ([]Auction, error) {
 	if f.Sort == SortNewest {
 		rows, err := c.queries.CatalogOfSeller(ctx, db.CatalogOfSellerParams{
-			SellerID: f.SellerID, Status: oneStatus(f.Status), BeforeID: from.id, RowLimit: limit,
+			SellerID: f.SellerID, Status: oneStatus(f.Status), BeforeID: from.before(), RowLimit: limit,
 		})
 		return readMany(rows, func(r db.CatalogOfSellerRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 	}
+	over, place, tie := from.after()
 	rows, err := c.queries.CatalogOfSellerBy(ctx, db.CatalogOfSellerByParams{
-		SellerID: f.SellerID, Status: oneStatus(f.Status), Sort: string(f.Sort),
-		AfterEndAt: from.endAt, AfterPrice: from.price, AfterID: from.id, RowLimit: limit,
+		SellerID: f.SellerID, Status: oneStatus(f.Status), Sort: string(f.Sort), AfterOver: over, AfterPlace: place, AfterTie: tie, RowLimit: limit,
 	})
 	return readMany(rows, func(r db.CatalogOfSellerByRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
-}
-
-// search lists what has words in it.
-func (c *Catalog) search(ctx context.Context, words string, f Filter, from cursor, limit int32) ([]Auction, error) {
-	arg := db.CatalogSearchParams{
-		Words: words, Status: oneStatus(f.Status), Sort: string(f.Sort),
-		AfterEndAt: from.endAt, AfterPrice: from.price, AfterID: from.id, BeforeID: from.id, RowLimit: limit,
-	}
-	if f.SellerID != 0 {
-		arg.SellerID = &f.SellerID
-	}
-	rows, err := c.queries.CatalogSearch(ctx, arg)
-	return readMany(rows, func(r db.CatalogSearchRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 }
 
 func oneStatus(status auction.Status) *string {

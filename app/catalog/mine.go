@@ -26,7 +26,7 @@ func (c *Catalog) MyBids(ctx context.Context, userID int64, after string, limit 
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	rows, err := c.queries.CatalogMyBids(ctx, db.CatalogMyBidsParams{BidderID: userID, BeforeID: from.id, RowLimit: int32(f.Limit + 1)})
+	rows, err := c.queries.CatalogMyBids(ctx, db.CatalogMyBidsParams{BidderID: userID, BeforeID: from.before(), RowLimit: int32(f.Limit + 1)})
 	if err != nil {
 		return nil, "", db.Unavailable(err)
 	}
