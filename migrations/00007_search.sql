@@ -8,13 +8,14 @@
 
 -- +goose StatementBegin
 -- fold_text is a text without case, accents and other differences that people leave out when they search: "Inês", "INES" and "ines"
--- are the same. Japanese voicing marks stay, because they make other letters. Latin letters with a stroke do not decompose.
+-- are the same. Japanese voicing marks stay, because they make other letters. Latin letters with a stroke do not decompose. ASCII, in which every
+-- character has one byte, needs no more than lower case.
 CREATE OR REPLACE FUNCTION fold_text(written text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-    SELECT normalize(regexp_replace(
+    SELECT CASE WHEN octet_length(written) = char_length(written) THEN lower(written) ELSE normalize(regexp_replace(
         translate(replace(replace(replace(replace(lower(normalize(written, NFKD)), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'),
             'đðøłħıς', 'ddolhiσ'),
         '[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]',
-        '', 'g'), NFC)
+        '', 'g'), NFC) END
 $$;
 -- +goose StatementEnd
 
@@ -38,9 +39,15 @@ $$;
 
 -- +goose StatementBegin
 -- lot_words is what a lot is found by.
-CREATE OR REPLACE FUNCTION lot_words(title text, description text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT COST 1000 AS $$
-    SELECT to_tsvector('simple', spaced_part(folded) || ' ' || coalesce((SELECT string_agg(pair, ' ') FROM unspaced_pairs(folded) AS pair), ''))
-    FROM (SELECT fold_text(title || E'\n' || description) AS folded) AS lot
+CREATE OR REPLACE FUNCTION lot_words(title text, description text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT COST 1000 AS $$
+DECLARE
+    folded text := fold_text(title || E'\n' || description);
+BEGIN
+    IF octet_length(folded) = char_length(folded) THEN
+        RETURN to_tsvector('simple', folded);
+    END IF;
+    RETURN to_tsvector('simple', spaced_part(folded) || ' ' || coalesce((SELECT string_agg(pair, ' ') FROM unspaced_pairs(folded) AS pair), ''));
+END
 $$;
 -- +goose StatementEnd
 
