@@ -30,7 +30,7 @@ var sources embed.FS
 // here but from the @layer line that opens layers.css.
 var sheets = []string{
 	"layers", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price", "standing", "lot", "panel",
-	"desk", "history", "facts", "sale", "list", "create", "account", "error", "utilities",
+	"lot_bar", "desk", "history", "facts", "sale", "list", "create", "account", "error", "utilities", "print",
 }
 
 // files are the single files: name under Prefix to name in sources.

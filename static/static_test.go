@@ -142,6 +142,7 @@ func TestColoursKeepTheirContrast(t *testing.T) {
 		{"accent", "paper", 4.5}, {"accent", "sheet", 4.5}, {"accent", "accent-wash", 4.5},
 		{"on-accent", "accent-fill", 4.5}, {"on-accent", "accent-fill-strong", 4.5}, {"paper", "bad", 4.5},
 		{"good", "paper", 4.5}, {"good", "sheet", 4.5}, {"bad", "paper", 4.5}, {"bad", "sheet", 4.5}, {"bad", "bad-wash", 4.5},
+		{"urgent", "paper", 4.5}, {"urgent", "sheet", 4.5},
 		{"rule-field", "paper", 3}, {"rule-field", "sheet", 3},
 	}
 	tokens := string(read("css/tokens.css"))

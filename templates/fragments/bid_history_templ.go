@@ -250,7 +250,7 @@ func BidTable(v LotView, bids []auction.Bid, viewerID int64, caption string) tem
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "\" translate=\"no\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -270,14 +270,14 @@ func BidTable(v LotView, bids []auction.Bid, viewerID int64, caption string) tem
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</td><td>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</td><td translate=\"no\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(bid.Amount.Format(v.Locale))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fragments/bid_history.templ`, Line: 65, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fragments/bid_history.templ`, Line: 65, Col: 53}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -312,6 +312,9 @@ func isViewer(bid auction.Bid, viewerID int64) bool {
 func (v BidHistoryView) caption() string {
 	if int64(len(v.Bids)) < v.Lot.BidCount {
 		return "The latest " + strconv.Itoa(len(v.Bids)) + " of " + components.Count(v.Lot.BidCount, "bid", "bids")
+	}
+	if v.Lot.Status.Over() {
+		return components.Count(v.Lot.BidCount, "bid", "bids")
 	}
 	return components.Count(v.Lot.BidCount, "bid", "bids") + " so far"
 }
