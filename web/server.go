@@ -22,6 +22,7 @@ import (
 	"martelo/app/live"
 	"martelo/static"
 	"martelo/templates/components"
+	"martelo/templates/layouts"
 )
 
 const (
@@ -62,6 +63,8 @@ type Deps struct {
 	PublicURL *url.URL
 	// TrustedProxies are the networks whose X-Forwarded-For is believed; none: the connection's own address counts.
 	TrustedProxies []netip.Prefix
+	// House is where the operator's own pages are: terms, privacy, imprint.
+	House layouts.HouseLinks
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
 }
@@ -133,6 +136,7 @@ func (s *Server) routes() {
 	get(pathLive, s.pageLive)
 
 	get(components.PathHome, onlyPage(s.auctionList))
+	get(components.PathHelp, onlyPage(s.helpShow))
 	get(components.PathNewAuction, onlyPage(s.auctionNew))
 	get(components.PathMyBids, onlyPage(s.myBids))
 	get(components.PathMyAuctions, onlyPage(s.myAuctions))

@@ -31,8 +31,6 @@ type LotView struct {
 type BidHistoryView struct {
 	Lot  LotView
 	Bids []auction.Bid
-	// AllURL leads to the complete list; "" when all bids are shown.
-	AllURL string
 }
 
 // LivePanelView is all that the stream of an auction's own page draws.
