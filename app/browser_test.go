@@ -79,6 +79,11 @@ func TestInRealBrowsers(t *testing.T) {
 		{"selling across a change of clocks", (*fair).sellingAcrossClocks},
 		{"without script", (*fair).withoutScript},
 		{"every page", (*fair).everyPage},
+		{"nothing moves", (*fair).nothingMoves},
+		{"the bar covers no focus", (*fair).barCoversNoFocus},
+		{"parts find their places", (*fair).partsFindTheirPlaces},
+		{"words keep their place", (*fair).wordsKeepTheirPlace},
+		{"on paper", (*fair).onPaper},
 		{"keyboard", (*fair).keyboard},
 		{"violations would be noticed", (*fair).violationsAreNoticed},
 	} {

@@ -81,7 +81,7 @@ func (v LotView) priceLabel() string {
 }
 
 // The most characters that an amount of usual length has, and a long one. The style sheets size a figure by its class so
-// that it fits one line of its place in any typeface: the longest, with fifteen digits, has 25 characters.
+// that it fits one line of its place in any typeface: the longest, with fifteen digits, has 26 characters.
 const (
 	priceUsualMax = 10
 	priceLongMax  = 16
