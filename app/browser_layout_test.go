@@ -35,6 +35,9 @@ var looks = []look{
 	{768, spaced}, {1024, dejaVu}, {1280, liberation}, {1280, dejaVu}, {1280, spaced}, {1280, large},
 }
 
+// tightest are those in which a page is most likely to be too wide for its window.
+var tightest = []look{{320, dejaVu}, {320, spaced}, {320, large}, {390, dejaVu}, {1280, large}}
+
 // wears shows the page in a look. The rules come from outside of the page, as a browser's own settings do.
 func (b *tab) wears(as look) {
 	b.Helper()
@@ -47,10 +50,10 @@ func (b *tab) wears(as look) {
 	})()`, quote(as.rules)))
 }
 
-// fits fails the test for each look in which the page is wider than its window.
+// fits fails the test for each of the tightest looks in which the page is wider than its window.
 func (b *tab) fits(what string) {
 	b.Helper()
-	for _, as := range looks {
+	for _, as := range tightest {
 		b.wears(as)
 		if over := run[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			b.Errorf("%s, %d wide with %s: wider than the window by %d", what, as.width, as.rules, over)
