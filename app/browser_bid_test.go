@@ -313,7 +313,7 @@ func (f *fair) anotherViewer() {
 }
 
 // Nothing that can be pressed on a lot's page moves by a pixel through bids, outbids, refusals, questions and extensions.
-func (f *fair) nothingMoves() {
+func (f *fair) nothingMovesForBidders() {
 	type size struct{ width, height int64 }
 	var crowd []*person // several, since one person bids at most five times a second
 	for range 4 {

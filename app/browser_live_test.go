@@ -74,11 +74,11 @@ func (f *fair) twoBrowsers() {
 		actor, other := pages[round%2], pages[(round+1)%2]
 		price := 1010 + 10*round
 		exact, shown, next := fmt.Sprintf("%d.00", price), fmt.Sprintf("$1,0%02d.00", price-1000), fmt.Sprintf("%d.00", price+10)
-		count := fmt.Sprintf(" · %d bid", round+1)
+		count := fmt.Sprintf("Current bid · %d bid", round+1)
 		actor.presses(placeBid(lot))
 		actor.reads(".standing", "You are the highest bidder.")
 		actor.reads(".desk .notice--good", "Your bid of "+shown+" was accepted: you are the highest bidder.")
-		actor.reads(".panel__who", "by you"+count)
+		actor.reads(".panel__who", "Highest bidder: you")
 		actor.reads(".history__own td:nth-child(2)", "You")
 		for _, page := range pages {
 			page.reads(".panel .price--large", shown)
@@ -89,7 +89,8 @@ func (f *fair) twoBrowsers() {
 		}
 		other.holds(fmt.Sprintf(`document.querySelector('%s').value === %q`, amountField(lot), next))
 		actor.holds(fmt.Sprintf(`document.querySelector('%s').value === ''`, amountField(lot))) // who leads need not bid
-		other.reads(".panel__who", "by "+names[round%2]+count)
+		other.reads(".panel__who", "Highest bidder: "+names[round%2])
+		other.reads(".panel__label", count)
 		other.reads(".history tbody tr:first-child td:nth-child(2)", names[round%2])
 		delays = append(delays, took(actor, other, fmt.Sprintf("seen.prices[%q]", exact)))
 		if round > 0 {
@@ -179,7 +180,7 @@ func (f *fair) close() {
 	for _, b := range []*tab{ann, ben} {
 		b.reads(".panel__label", "Sold for")
 		b.reads(".panel .price--large", "$1,050.00")
-		b.reads(".panel .countdown", "Hammer down")
+		b.holds(`document.querySelector('.panel .countdown') === null`)
 		b.reads("[data-live-state]", "Final")
 		b.holds(fmt.Sprintf(`!document.querySelector('#bid-form-%d').checkVisibility()`, lot.ID))
 		b.holds(`document.querySelectorAll('.quick-steps__step').length === 0`)

@@ -172,7 +172,7 @@ func (f *fair) everyPage() {
 	}{
 		{visitor, http.StatusOK, []string{
 			"/", "/auctions?status=SCHEDULED", "/auctions?status=CLOSED", "/auctions?status=CANCELLED", "/auctions?q=nothing+is+called+this",
-			"/signin", "/signup?next=%2Fauctions%2F1", lotPath(plain), lotPath(odd), lotPath(scheduled), components.BidsPath(plain.ID),
+			"/signin", "/signup?next=%2Fauctions%2F1", lotPath(plain), lotPath(odd), lotPath(scheduled), components.BidsPath(plain.ID), "/help",
 		}},
 		{visitor, http.StatusUnauthorized, []string{"/me", "/me/bids", "/auctions/new"}},
 		{visitor, http.StatusNotFound, []string{"/nothing/here", "/auctions/1"}},
@@ -221,7 +221,7 @@ func (f *fair) formsAreSound() {
 	visitor.close()
 }
 
-// sound fails the test for each fault of the page, on a phone and on a desktop.
+// sound fails the test for each fault of the page, on a phone and on a desktop, and where it does not fit.
 func (b *tab) sound(what string) {
 	b.Helper()
 	for _, width := range []int64{narrow, wide} {
@@ -230,6 +230,7 @@ func (b *tab) sound(what string) {
 			b.Errorf("%s, %d wide:\n%s", what, width, found)
 		}
 	}
+	b.fits(what)
 }
 
 // Who uses only the keyboard skips the head of the page, and comes to the amount, then to the button, and bids.

@@ -33,6 +33,7 @@ import (
 	"martelo/app/outbox"
 	"martelo/app/selling"
 	"martelo/db"
+	"martelo/templates/layouts"
 	"martelo/web"
 )
 
@@ -188,7 +189,8 @@ func (h *house) door() (*web.Server, error) {
 		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
-		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
+		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
+		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
 	}), nil
 }
 

@@ -24,6 +24,10 @@ type settings struct {
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:":8080"`
 	// PublicURL is how browsers reach the house. With https, cookies are for https only and browsers are told to stay with it.
 	PublicURL string `env:"PUBLIC_URL" envDefault:"http://localhost:8080"`
+	// TermsURL, PrivacyURL and ImprintURL are pages of the operator's that every page of the house links to; those not given are not linked.
+	TermsURL   string `env:"TERMS_URL"`
+	PrivacyURL string `env:"PRIVACY_URL"`
+	ImprintURL string `env:"IMPRINT_URL"`
 	// TrustedProxies are the networks (CIDR, comma-separated) whose X-Forwarded-For is believed.
 	TrustedProxies []string `env:"TRUSTED_PROXIES" envSeparator:","`
 	// KafkaBrokers are host:port, comma-separated. Without them events go to the log.
@@ -103,6 +107,9 @@ func (s settings) check() []error {
 	refuse(s.DatabaseURL != "" && !hasScheme(s.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL takes a URL that begins with postgres://")
 	refuse(s.RedisURL != "" && !hasScheme(s.RedisURL, "redis", "rediss", "unix"), "REDIS_URL takes a URL that begins with redis:// or rediss://")
 	refuse(!hasScheme(s.PublicURL, "http", "https"), "PUBLIC_URL takes a URL that begins with http:// or https://")
+	for name, link := range map[string]string{"TERMS_URL": s.TermsURL, "PRIVACY_URL": s.PrivacyURL, "IMPRINT_URL": s.ImprintURL} {
+		refuse(link != "" && !hasScheme(link, "http", "https"), "%s takes a URL that begins with http:// or https://", name)
+	}
 	_, port, err := net.SplitHostPort(s.ListenAddr)
 	refuse(err != nil || port == "", "LISTEN_ADDR takes host:port or :port, not %q", s.ListenAddr)
 	for _, proxy := range s.TrustedProxies {

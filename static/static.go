@@ -30,7 +30,7 @@ var sources embed.FS
 // here but from the @layer line that opens layers.css.
 var sheets = []string{
 	"layers", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price", "standing", "lot", "panel",
-	"desk", "history", "facts", "sale", "list", "create", "account", "error", "utilities",
+	"lot_bar", "desk", "history", "facts", "sale", "list", "create", "account", "help", "error", "utilities", "print",
 }
 
 // scripts are the parts of app.js in the order they are joined: a part uses at once only what stands before it.
@@ -54,6 +54,7 @@ var contentTypes = map[string]string{
 type asset struct {
 	contentType string
 	content     []byte
+	packed      []byte // content in gzip; nil where that saves nothing
 }
 
 type catalogue struct {
@@ -77,7 +78,7 @@ func (c catalogue) add(name string, content []byte) {
 	sum := sha256.Sum256(content)
 	hashed := strings.TrimSuffix(name, extension) + "." + hex.EncodeToString(sum[:])[:hashDigits] + extension
 	c.hashed[name] = hashed
-	c.assets[hashed] = asset{contentType: contentTypes[extension], content: content}
+	c.assets[hashed] = asset{contentType: contentTypes[extension], content: content, packed: pack(content)}
 }
 
 func joinSheets() []byte {
@@ -118,7 +119,7 @@ func Path(name string) string {
 }
 
 // Handler serves GET and HEAD for the paths that Path gives and answers 404 to all others, also to names whose hash
-// belongs to another release: a wrong file would be kept for ever. It does not compress; what stands around it may.
+// belongs to another release: a wrong file would be kept for ever. Who accepts gzip gets the file compressed, as it was at the start.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found, ok := load().assets[strings.TrimPrefix(r.URL.Path, Prefix)]
@@ -133,11 +134,19 @@ func Handler() http.Handler {
 		}
 		header := w.Header()
 		header.Set("Content-Type", found.contentType)
-		header.Set("Content-Length", strconv.Itoa(len(found.content)))
+		content := found.content
+		if found.packed != nil {
+			header.Set("Vary", strings.TrimPrefix(header.Get("Vary")+", Accept-Encoding", ", "))
+			if AcceptsGzip(r.Header) {
+				header.Set("Content-Encoding", "gzip")
+				content = found.packed
+			}
+		}
+		header.Set("Content-Length", strconv.Itoa(len(content)))
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 		header.Set("X-Content-Type-Options", "nosniff")
 		if r.Method == http.MethodGet {
-			w.Write(found.content) // an error here means the browser went away
+			w.Write(content) // an error here means the browser went away
 		}
 	})
 }

@@ -2,9 +2,11 @@ package static
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"net/http"
@@ -46,6 +48,54 @@ func TestHandlerServesEveryFileUnderItsHashedName(t *testing.T) {
 		if head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(answer.Body.Len()) {
 			t.Errorf("%s: HEAD gives %d bytes and length %s", name, head.Body.Len(), head.Header().Get("Content-Length"))
 		}
+	}
+}
+
+// Who takes gzip gets the same file in a fraction of its size; caches keep both apart.
+func TestHandlerCompressesForWhoTakesIt(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"app.css", "app.js", "favicon.svg", "htmx.min.js", "htmx-ext-sse.min.js"} {
+		plain := get(t, http.MethodGet, Path(name))
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			request := httptest.NewRequest(method, Path(name), nil)
+			request.Header.Set("Accept-Encoding", "br, gzip")
+			packed := httptest.NewRecorder()
+			Handler().ServeHTTP(packed, request)
+			length, err := strconv.Atoi(packed.Header().Get("Content-Length"))
+			if err != nil || packed.Header().Get("Content-Encoding") != "gzip" || length*4 > plain.Body.Len()*3 {
+				t.Errorf("%s %s: %v, of %d bytes", method, name, packed.Header(), plain.Body.Len())
+			}
+			if method == http.MethodHead {
+				continue
+			}
+			reader, err := gzip.NewReader(packed.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole, err := io.ReadAll(reader); err != nil || !bytes.Equal(whole, plain.Body.Bytes()) {
+				t.Errorf("%s: what is unpacked is another file (%v)", name, err)
+			}
+			for _, answer := range []*httptest.ResponseRecorder{plain, packed} {
+				if answer.Header().Get("Vary") != "Accept-Encoding" {
+					t.Errorf("%s: Vary %q", name, answer.Header().Get("Vary"))
+				}
+			}
+		}
+	}
+}
+
+func TestAcceptsGzip(t *testing.T) {
+	t.Parallel()
+	for accept, want := range map[string]bool{
+		"": false, "gzip": true, "GZip": true, "br": false, "identity": false, "br, gzip;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false,
+		"*": true, "*;q=0": false, "*;q=0, gzip": true, "*, gzip;q=0": false, "gzip;q=x": false, "xgzip": false, ",,": false,
+	} {
+		if got := AcceptsGzip(http.Header{"Accept-Encoding": {accept}}); got != want {
+			t.Errorf("%q: %v", accept, got)
+		}
+	}
+	if AcceptsGzip(http.Header{}) || !AcceptsGzip(http.Header{"Accept-Encoding": {"br", "gzip"}}) {
+		t.Error("no line, or two")
 	}
 }
 
@@ -158,6 +208,7 @@ func TestColoursKeepTheirContrast(t *testing.T) {
 		{"accent", "paper", 4.5}, {"accent", "sheet", 4.5}, {"accent", "accent-wash", 4.5},
 		{"on-accent", "accent-fill", 4.5}, {"on-accent", "accent-fill-strong", 4.5}, {"paper", "bad", 4.5},
 		{"good", "paper", 4.5}, {"good", "sheet", 4.5}, {"bad", "paper", 4.5}, {"bad", "sheet", 4.5}, {"bad", "bad-wash", 4.5},
+		{"urgent", "paper", 4.5}, {"urgent", "sheet", 4.5},
 		{"rule-field", "paper", 3}, {"rule-field", "sheet", 3},
 	}
 	tokens := string(read("css/tokens.css"))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -33,18 +32,16 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 	if err := s.keepSession(c); err != nil {
 		return err
 	}
-	return answerPage(c, status, body.Bytes())
+	return answerPage(c, status, &content{plain: body.Bytes()})
 }
 
-func answerPage(c echo.Context, status int, html []byte) error {
-	header := c.Response().Header()
+func answerPage(c echo.Context, status int, html *content) error {
 	vary := "Accept, Accept-Language, Cookie, HX-Request"
 	if isLotShow(c.Request()) {
 		vary += ", User-Agent"
 	}
-	header.Set("Vary", vary)
-	header.Set("Content-Length", strconv.Itoa(len(html))) // or it would be sent in chunks
-	return c.Blob(status, mediaHTML, html)
+	c.Response().Header().Set("Vary", vary)
+	return send(c, status, mediaHTML, html)
 }
 
 // frame is what every page has around it. Path is where the page itself is found.
@@ -55,6 +52,7 @@ func (s *Server) frame(c echo.Context, title, path string) (layouts.PageView, er
 	}
 	return layouts.PageView{
 		Title: title, Locale: localeOf(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
+		House: s.House,
 	}, nil
 }
 
@@ -96,7 +94,7 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	}
 	var err error
 	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
-		view.PageView = layouts.PageView{Title: p.Title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now()}
+		view.PageView = layouts.PageView{Title: p.Title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
 	}
 	return s.page(c, p.Status, pages.Error(view))
 }
@@ -152,11 +150,7 @@ func problems(err error) (components.Problems, bool) {
 
 // history is the latest bids as pages show them.
 func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView {
-	v := fragments.BidHistoryView{Lot: lot, Bids: bids}
-	if int64(len(bids)) < lot.BidCount {
-		v.AllURL = components.BidsPath(lot.ID)
-	}
-	return v
+	return fragments.BidHistoryView{Lot: lot, Bids: bids}
 }
 
 // onlyPage refuses a page that has no other representation to whoever does not accept one.

@@ -148,7 +148,7 @@ func writeJSON(c echo.Context, status int, media string, value any) error {
 	if err := json.NewEncoder(&body).Encode(value); err != nil {
 		return err
 	}
-	return c.Blob(status, media, body.Bytes())
+	return send(c, status, media, &content{plain: body.Bytes()})
 }
 
 // formatTime writes a moment as the contract does: RFC 3339 in UTC, to the microsecond that the house decides by.

@@ -23,6 +23,7 @@ import (
 	"martelo/app/live"
 	"martelo/static"
 	"martelo/templates/components"
+	"martelo/templates/layouts"
 )
 
 const (
@@ -64,6 +65,8 @@ type Deps struct {
 	PublicURL *url.URL
 	// TrustedProxies are the networks whose X-Forwarded-For is believed; none: the connection's own address counts.
 	TrustedProxies []netip.Prefix
+	// House is where the operator's own pages are: terms, privacy, imprint.
+	House layouts.HouseLinks
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
 }
@@ -135,6 +138,7 @@ func (s *Server) routes() {
 	get(pathLive, s.pageLive)
 
 	get(components.PathHome, onlyPage(s.auctionList))
+	get(components.PathHelp, onlyPage(s.helpShow))
 	get(components.PathNewAuction, onlyPage(s.auctionNew))
 	get(components.PathReview, onlyPage(s.auctionReview))
 	get(components.PathMyBids, onlyPage(s.myBids))

@@ -37,7 +37,7 @@ type drawing struct {
 	done   chan struct{}
 	began  time.Time // by this process's own clock, which measures a span here
 	status int
-	html   []byte
+	html   *content
 	err    error
 }
 
@@ -45,7 +45,7 @@ type drawing struct {
 var errUndrawn = errors.New("web: the shared drawing broke off")
 
 // draw returns what the function draws, called here or by somebody who asked for the same key.
-func (s *sharedPages) draw(key string, draw func() (int, []byte, error)) (int, []byte, error) {
+func (s *sharedPages) draw(key string, draw func() (int, *content, error)) (int, *content, error) {
 	d, before, mine := s.join(key)
 	if !mine {
 		<-d.done
@@ -117,7 +117,7 @@ func (s *Server) drawnPage(c echo.Context, draw func() (int, templ.Component, er
 	if asksFragment(c.Request()) {
 		key = "fragment " + key
 	}
-	status, html, err := s.shared.draw(key, func() (int, []byte, error) {
+	status, html, err := s.shared.draw(key, func() (int, *content, error) {
 		// The others wait for this one, also if the client that it is for goes away.
 		c.SetRequest(c.Request().WithContext(context.WithoutCancel(c.Request().Context())))
 		status, drawing, err := draw()
@@ -126,7 +126,7 @@ func (s *Server) drawnPage(c echo.Context, draw func() (int, templ.Component, er
 		}
 		var body bytes.Buffer
 		err = drawing.Render(c.Request().Context(), &body)
-		return status, body.Bytes(), err
+		return status, &content{plain: body.Bytes()}, err
 	})
 	if err != nil {
 		return err

@@ -17,12 +17,12 @@ func TestVisitorsShareADrawingThatBeganAfterTheyAsked(t *testing.T) {
 		begun, proceed = make(chan int), make(chan struct{})
 		count          int
 	)
-	draw := func() (int, []byte, error) {
+	draw := func() (int, *content, error) {
 		count++ // one at a time, which the race detector checks
 		n := count
 		begun <- n
 		<-proceed
-		return 200, []byte{byte(n)}, nil
+		return 200, &content{plain: []byte{byte(n)}}, nil
 	}
 	got := make(chan byte, visitors+1)
 	visit := func() {
@@ -31,7 +31,7 @@ func TestVisitorsShareADrawingThatBeganAfterTheyAsked(t *testing.T) {
 			t.Errorf("%d, %v", status, err)
 			return
 		}
-		got <- html[0]
+		got <- html.plain[0]
 	}
 	all.Go(visit)
 	<-begun
@@ -73,7 +73,7 @@ func TestASharedDrawingThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	var shared sharedPages
 	failure := errors.New("no")
-	if _, _, err := shared.draw("home", func() (int, []byte, error) { return 0, nil, failure }); err != failure {
+	if _, _, err := shared.draw("home", func() (int, *content, error) { return 0, nil, failure }); err != failure {
 		t.Errorf("the failure came as %v", err)
 	}
 	d, _, _ := shared.join("home")

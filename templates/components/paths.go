@@ -15,6 +15,7 @@ const (
 	PathMyBids     = "/me/bids"
 	PathMyAuctions = "/me/auctions"
 	PathAccount    = "/me"
+	PathHelp       = "/help"
 	PathSelling    = "/me/selling"
 	PathTokens     = "/me/tokens"
 	PathSignIn     = "/signin"

@@ -140,7 +140,7 @@ var element = regexp.MustCompile(`<[a-z]+ id="([^"]+)"[^>]*>`)
 func TestLiveFramesAreVersionedOutOfBandSwaps(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"live_panel": {"price-panel-42", "quick-steps-42", "bid-history-42"},
+		"live_panel": {"price-panel-42", "lot-bar-42", "quick-steps-42", "bid-history-42"},
 		"live_card":  {"lot-price-42"},
 	}
 	for name, fragment := range everyFragment() {

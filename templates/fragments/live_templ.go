@@ -9,8 +9,8 @@ package fragments
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// LivePanel is the frame that the stream of an auction's own page sends: panel, quick steps and history, each replacing
-// the one on the page. It is the same for every viewer.
+// LivePanel is the frame that the stream of an auction's own page sends: panel, bar, quick steps and history, each
+// replacing the one on the page. It is the same for every viewer.
 func LivePanel(v LivePanelView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -28,7 +28,11 @@ func LivePanel(v LivePanelView) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = PricePanel(v.Lot, true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = PricePanel(v.Lot, nobody, true).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = LotBar(v.Lot, true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -34,8 +34,6 @@ type LotView struct {
 type BidHistoryView struct {
 	Lot  LotView
 	Bids []auction.Bid
-	// AllURL leads to the complete list; "" when all bids are shown.
-	AllURL string
 }
 
 // LivePanelView is all that the stream of an auction's own page draws.
@@ -90,29 +88,31 @@ func (v LotView) priceLabel() string {
 		return "Sold for"
 	case v.Status == auction.Cancelled && v.BidCount > 0:
 		return "Last bid"
+	case v.Status == auction.Closed:
+		return "Not sold · start price"
 	case v.BidCount > 0:
-		return "Current bid"
+		return "Current bid · " + components.Count(v.BidCount, "bid", "bids")
 	default:
 		return "Start price"
 	}
 }
 
-// The most characters of an amount that fit the large figure's column in its usual size, and in the smaller one beside the
-// time left. Longer ones take the whole width.
+// The most characters that an amount of usual length has, and a long one. The style sheets size a figure by its class so
+// that it fits one line of its place in any typeface: the longest, with fifteen digits, has 26 characters.
 const (
-	priceLargeMax = 9
-	priceLongMax  = 13
+	priceUsualMax = 10
+	priceLongMax  = 16
 )
 
-// priceClass chooses the size of the large figure by its length.
-func (v LotView) priceClass() string {
-	switch length := utf8.RuneCountInString(v.format(v.CurrentPrice)); {
-	case length <= priceLargeMax:
-		return "price price--large"
+// priceLength is the class of an amount by its length, "" for usual ones.
+func (v LotView) priceLength(a money.Amount) string {
+	switch length := utf8.RuneCountInString(v.format(a)); {
+	case length <= priceUsualMax:
+		return ""
 	case length <= priceLongMax:
-		return "price price--large price--long"
+		return "price--long"
 	}
-	return "price price--large price--longest"
+	return "price--longest"
 }
 
 // outcome is the sentence under the price where nobody leads; "" where somebody does.
@@ -121,7 +121,7 @@ func (v LotView) outcome() string {
 	case v.Status == auction.Cancelled:
 		return "Withdrawn from sale"
 	case v.Status == auction.Closed && !v.sold():
-		return "Not sold: no bids"
+		return "Nobody bid on it"
 	case v.Status == auction.Scheduled:
 		return "Bidding has not opened yet"
 	case v.BidCount == 0:
@@ -167,18 +167,6 @@ func (v LotView) timeLeft() string {
 		return "opening …"
 	}
 	return "closing …"
-}
-
-// verdict is what stands in the countdown's place when there is nothing left to count.
-func (v LotView) verdict() string {
-	switch {
-	case v.sold():
-		return "Hammer down"
-	case v.Status == auction.Closed:
-		return "Passed"
-	default:
-		return "Off the sale"
-	}
 }
 
 func (v LotView) countdownLabel() string {

@@ -20,6 +20,11 @@ type Viewer struct {
 // MaySell tells whether the viewer may create auctions.
 func (v *Viewer) MaySell() bool { return v != nil && (v.Role == "seller" || v.Role == "admin") }
 
+// HouseLinks are addresses of pages that the operator keeps elsewhere; those that are empty are not linked.
+type HouseLinks struct {
+	Terms, Privacy, Imprint string
+}
+
 // PageView is what the frame of every page needs. Every page's view embeds one.
 type PageView struct {
 	// Title is the page's own title; the frame adds the name of the house.
@@ -36,6 +41,8 @@ type PageView struct {
 	Flash *components.Notice
 	// ServerTime is the database's time when the page was drawn.
 	ServerTime time.Time
+	// House is where the operator's own pages are.
+	House HouseLinks
 	// LiveURL is the page's HTML stream; "" for pages on which nothing moves.
 	LiveURL string
 }

@@ -89,7 +89,7 @@ func softCloseSentence(soft auction.SoftClose) string {
 		return "The end is fixed: a late bid does not move it."
 	}
 	return "A bid in the last " + components.Span(soft.Window) + " moves the end to " + components.Span(soft.Extend) +
-		" after that bid, so nobody wins by being last."
+		" after that bid, so that others can answer."
 }
 
 func (v AuctionView) isSeller() bool {

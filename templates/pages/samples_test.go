@@ -89,7 +89,6 @@ func sampleHistory(s auction.State) fragments.BidHistoryView {
 	bidders := []int64{9, 12, 11}
 	for i := range s.BidCount {
 		if i == 10 {
-			history.AllURL = components.BidsPath(s.ID)
 			break
 		}
 		seq := s.BidCount - i

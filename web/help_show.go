@@ -1,0 +1,19 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"martelo/templates/components"
+	"martelo/templates/pages"
+)
+
+// helpShow is GET /help: how bidding works.
+func (s *Server) helpShow(c echo.Context) error {
+	return s.drawnPage(c, func() (int, templ.Component, error) {
+		view, err := s.frame(c, "How bidding works", components.PathHelp)
+		return http.StatusOK, pages.Help(view), err
+	})
+}
