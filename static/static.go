@@ -35,7 +35,7 @@ var sheets = []string{
 
 // scripts are the parts of app.js in the order they are joined: a part uses at once only what stands before it.
 var scripts = []string{
-	"page", "clock", "times", "announce", "lots", "bid", "frames", "countdown", "stream", "begin",
+	"page", "words", "clock", "times", "announce", "title", "lots", "bid", "frames", "countdown", "connection", "ask", "stream", "begin",
 }
 
 // files are the single files: name under Prefix to name in sources.

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,9 @@ const (
 	// beatEvery is how often each viewer gets the clock, with room to the contract's 15 s. Viewers are spread over beatSlots.
 	beatEvery = 12 * time.Second
 	beatSlots = 12
+	// secondBeatAfter is how soon after its first clock a viewer is sent another, at the next second that passes. A proxy that
+	// holds a stream back often lets its beginning through: only what comes later shows the client that it is watching live.
+	secondBeatAfter = 250 * time.Millisecond
 	// writeWithin is how long a viewer whose socket is full may take before it is cut.
 	writeWithin = 10 * time.Second
 	// acknowledgedWithin is how long sent data may stay unacknowledged before the system ends the connection.
@@ -87,6 +91,7 @@ type door struct {
 	arrived   int // ever
 	last      uint8
 	slots     [beatSlots]map[*Viewer]struct{}
+	fresh     []*Viewer // who has not had a second clock
 	addresses map[string]int
 }
 
@@ -115,6 +120,7 @@ func (h *Hub) enter(v *Viewer) error {
 		d.slots[v.slot] = map[*Viewer]struct{}{}
 	}
 	d.slots[v.slot][v] = struct{}{}
+	d.fresh = append(d.fresh, v)
 	return nil
 }
 
@@ -166,7 +172,7 @@ func (d *door) close() []*Viewer {
 	return viewers
 }
 
-// beat asks for the clock for one slot's viewers and adds them to the list.
+// beat asks for the clock for one slot's viewers, and for those who wait for their second, and adds them to the list.
 func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 	all := d.beatAll.Swap(false)
 	d.mu.Lock()
@@ -180,6 +186,15 @@ func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 			viewers = append(viewers, v)
 		}
 	}
+	latest := time.Now().Add(-secondBeatAfter)
+	d.fresh = slices.DeleteFunc(d.fresh, func(v *Viewer) bool {
+		if v.joined.After(latest) {
+			return false
+		}
+		v.wants.Or(wantClock)
+		viewers = append(viewers, v)
+		return true
+	})
 	return viewers
 }
 

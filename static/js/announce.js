@@ -9,10 +9,10 @@ function announce(words) {
   if (!words) return;
   if (saying.length === 0) {
     setTimeout(() => {
-      document.getElementById('announcer').textContent = saying.join(' ');
+      announcer.textContent = saying.join(' ');
       saying = [];
       clearTimeout(clearing);
-      clearing = setTimeout(() => { document.getElementById('announcer').textContent = ''; }, quietMs);
+      clearing = setTimeout(() => { announcer.textContent = ''; }, quietMs);
     }, gatherMs);
   }
   if (!saying.includes(words)) saying.push(words);
@@ -28,6 +28,6 @@ function announceExtension(lot) {
   extensionTimer = setTimeout(() => {
     extensionAt = performance.now();
     if (lotState(lot)?.dataset.status !== 'OPEN') return;
-    announce(`Extended to ${formatTime(Number(lotState(lot).dataset.ends), 'clock')}.`);
+    announce(`${word('say-extended')} ${formatTime(Number(lotState(lot).dataset.ends), 'clock')}.`);
   }, Math.max(0, extensionAt + extensionEveryMs - performance.now()));
 }

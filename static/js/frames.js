@@ -43,7 +43,9 @@ function lotChanged(state, before) {
   if (now.price !== before.price) mark(state.querySelector('[data-price-text]'));
   updateStanding(state);
   updateParts(state);
+  if (now.version !== before.version) clearTrouble(document.getElementById(`bid-desk-${now.lot}`));
   if (!isPanel(state)) return;
+  if (now.status === 'OPEN' && before.status === 'SCHEDULED') announce(word('say-open'));
   if (now.status === 'OPEN' && Number(now.ends) > Number(before.ends)) {
     mark(state.querySelector('[data-end-text] time'));
     announceExtension(now.lot);
@@ -54,7 +56,7 @@ function lotChanged(state, before) {
 function announceOutcome(panel) {
   const line = document.querySelector(`[data-standing-lot="${panel.dataset.lot}"]`);
   const outcome = panel.querySelector('.panel__price').innerText.replace(/\s+/g, ' ').trim();
-  announce(`Closed. ${outcome}. ${line?.textContent || ''}`.trim());
+  announce(`${word('say-closed')} ${outcome}. ${line?.textContent || ''}`.trim());
 }
 
 const markMs = 2000;
