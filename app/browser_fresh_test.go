@@ -214,6 +214,36 @@ func (f *fair) background() {
 	mine.holds(`document.title.startsWith('My bids')`)
 }
 
+// asksSoon has a list ask for its news after a moment instead of half a minute.
+const asksSoon = `{ const later = setTimeout; window.setTimeout = (react, ms, ...more) => later(react, ms > 19000 && ms < 31000 ? 300 : ms, ...more); }`
+
+// A list says that new lots have come, and that it has changed, in a place that is kept free: nothing moves. On demand it is shown anew.
+func (f *fair) listNews() {
+	where := func(b *tab) string {
+		return run[string](b, `JSON.stringify([...document.querySelectorAll('main a:not([data-list-news]), main button, main input')].map(el => el.getBoundingClientRect().y))`)
+	}
+	path := fmt.Sprintf("/auctions?seller=%d", f.lot(nil).SellerID)
+	newest := f.ben.before(f.T, asksSoon, f.there.url+path+"&sort=newest").live()
+	before := where(newest)
+	f.lot(map[string]any{"title": "Just come"})
+	newest.reads("[data-list-news]", "1 new lot: show it")
+	ending := f.lot(map[string]any{"title": "Soon over", "endTime": ends(6 * time.Second)})
+	newest.reads("[data-list-news]", "2 new lots: show them")
+	if after := where(newest); after != before {
+		f.Errorf("the page moved from %s to %s", before, after)
+	}
+	newest.leads("[data-list-news]", http.StatusOK)
+	newest.reads(".catalogue li:first-child h2", "Soon over")
+	newest.live()
+	if newest.has("[data-list-news]") {
+		f.Error("a new list has news")
+	}
+	newest.reads(fmt.Sprintf("#lot-price-%d", ending.ID), "Closed")
+	newest.reads("[data-list-news]", "This list has changed: show it anew")
+	newest.leads("[data-list-news]", http.StatusOK)
+	newest.reads(".catalogue li:first-child h2", "Just come")
+}
+
 // Without a network the page says so at once; and a bid's "no answer" goes when the page is live again.
 func (f *fair) offline() {
 	lot := f.lot(nil)

@@ -77,6 +77,7 @@ func TestInRealBrowsers(t *testing.T) {
 		{"back and forth", (*fair).backAndForth},
 		{"held back", (*fair).heldBack},
 		{"background", (*fair).background},
+		{"list news", (*fair).listNews},
 		{"offline", (*fair).offline},
 		{"waking", (*fair).waking},
 		{"hostile words", (*fair).hostileWords},

@@ -35,7 +35,8 @@ var sheets = []string{
 
 // scripts are the parts of app.js in the order they are joined: a part uses at once only what stands before it.
 var scripts = []string{
-	"page", "words", "clock", "times", "announce", "title", "lots", "bid", "frames", "countdown", "connection", "ask", "stream", "begin",
+	"page", "words", "clock", "times", "announce", "title", "lots", "bid", "frames", "countdown", "list_news", "connection", "ask", "stream",
+	"begin",
 }
 
 // files are the single files: name under Prefix to name in sources.

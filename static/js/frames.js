@@ -44,7 +44,10 @@ function lotChanged(state, before) {
   updateStanding(state);
   updateParts(state);
   if (now.version !== before.version) clearTrouble(document.getElementById(`bid-desk-${now.lot}`));
-  if (!isPanel(state)) return;
+  if (!isPanel(state)) {
+    if (now.status !== before.status) showNews('changed');
+    return;
+  }
   if (now.status === 'OPEN' && before.status === 'SCHEDULED') announce(word('say-open'));
   if (now.status === 'OPEN' && Number(now.ends) > Number(before.ends)) {
     mark(state.querySelector('[data-end-text] time'));
