@@ -1,7 +1,9 @@
 // Runs in every page that the tests open, before the page's own script.
 (() => {
   'use strict';
-  const seen = window.seen = { prices: {}, standings: {}, said: [], connections: new Set(), countdowns: new Set(), clicked: 0 };
+  const seen = window.seen = {
+    prices: {}, standings: {}, said: [], connections: new Set(), countdowns: new Set(), clicked: 0,
+  };
 
   document.addEventListener('securitypolicyviolation', event => {
     console.error(`content policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);

@@ -20,8 +20,8 @@ import (
 // watchedMax is how many auctions one stream carries: as many as a page of a list has.
 const watchedMax = 100
 
-// The pages' own stream: PathLive?view=…&auctions=…&locale=…. With &have=…, the versions that the page shows, in the order of the
-// auctions, it is an answer that ends at once.
+// The pages' own stream: PathLive?view=…&auctions=…&locale=…. With &have=…, the versions that the
+// page shows, in the order of the auctions, it is an answer that ends at once.
 const (
 	pathLive  = "/live"
 	viewPanel = "panel" // an auction's own page
@@ -126,7 +126,9 @@ func readAsked(values url.Values) ([]live.Asked, error) {
 		return nil, err
 	}
 	versions := strings.Split(values.Get("have"), ",")
-	wrong := &auction.FieldError{Field: "have", Reason: "Give the version that you have of each auction, such as 4,0,17; 0 for none."}
+	wrong := &auction.FieldError{
+		Field: "have", Reason: "Give the version that you have of each auction, such as 4,0,17; 0 for none.",
+	}
 	if len(versions) != len(ids) {
 		return nil, wrong
 	}

@@ -14,14 +14,17 @@ import (
 	"martelo/app/catalog"
 )
 
-// pathListNews is where a list's page asks which lots the list has by now: pathListNews?status=…&seller=…, as the list itself.
+// pathListNews is where a list's page asks which lots the list has by now:
+// pathListNews?status=…&seller=…, as the list itself.
 const pathListNews = "/live/list"
 
 const (
-	// listKeptFor is how long the order of a list answers those who ask for its news. Pages ask less often than that, so none hears of
-	// a list that is older than itself; and however many look at a list, it is read once in this time.
+	// listKeptFor is how long the order of a list answers those who ask for its news. Pages ask
+	// less often than that, so none hears of a list that is older than itself; and however many
+	// look at a list, it is read once in this time.
 	listKeptFor = 2 * time.Second
-	// listsKeptMax bounds the lists whose order is kept: the sections in all their orders, and many sellers.
+	// listsKeptMax bounds the lists whose order is kept: the sections in all their orders, and many
+	// sellers.
 	listsKeptMax = 256
 )
 
@@ -38,7 +41,8 @@ type keptList struct {
 	err  error
 }
 
-// listNews is GET pathListNews: the ids of the lots of a list in their order, with commas between them.
+// listNews is GET pathListNews: the ids of the lots of a list in their order, with commas between
+// them.
 func (s *Server) listNews(c echo.Context) error {
 	values, err := query(c.Request())
 	if err != nil {
@@ -85,7 +89,8 @@ func (k *keptLists) of(filter catalog.Filter, read func() ([]string, error)) *ke
 	return kept
 }
 
-// keep takes a list in. When there are too many, those that are old go, and if there are none all go. The caller holds k.mu.
+// keep takes a list in. When there are too many, those that are old go, and if there are none all
+// go. The caller holds k.mu.
 func (k *keptLists) keep(filter catalog.Filter, kept *keptList) {
 	if len(k.lists) >= listsKeptMax {
 		for other, list := range k.lists {

@@ -23,7 +23,8 @@ func TestListNewsAreReadOnceForAll(t *testing.T) {
 	var asking sync.WaitGroup
 	for range 20 {
 		asking.Go(func() {
-			if answer := h.get("/live/list?sort=newest"); answer.Code != http.StatusOK || answer.Body.String() != news.Body.String() {
+			answer := h.get("/live/list?sort=newest")
+			if answer.Code != http.StatusOK || answer.Body.String() != news.Body.String() {
 				t.Errorf("%d %s", answer.Code, answer.Body)
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	"martelo/app/live"
 )
 
-// PageStates answers what PageStream would begin with, and ends: for pages that a stream does not reach, because something between
-// them and the house holds it back. It leaves out the states that the page has. The events are the stream's own, so that a page
-// reads both alike.
+// PageStates answers what PageStream would begin with, and ends: for pages that a stream does not
+// reach, because something between them and the house holds it back. It leaves out the states that
+// the page has. The events are the stream's own, so that a page reads both alike.
 func (s *Streams) PageStates(w http.ResponseWriter, r *http.Request, asked []live.Asked, view, locale string) error {
 	as, err := s.pages.as(view, locale)
 	if err != nil {

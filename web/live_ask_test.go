@@ -18,7 +18,8 @@ func eventsIn(body string) (names, data []string) {
 	return names, data
 }
 
-// A page that no stream reaches asks: it gets what a stream would say, without the states it has, and the answer ends.
+// A page that no stream reaches asks: it gets what a stream would say, without the states it has,
+// and the answer ends.
 func TestPagesAskWhereNoStreamReachesThem(t *testing.T) {
 	t.Parallel()
 	h := openLive(t, plain)
@@ -27,29 +28,35 @@ func TestPagesAskWhereNoStreamReachesThem(t *testing.T) {
 		t.Helper()
 		answer := h.get(fmt.Sprintf("/live?view=card&auctions=%d,%d&locale=en-US&have=%s", one, two, have))
 		answer.status(t, http.StatusOK)
-		if kind, length := answer.Header().Get("Content-Type"), answer.Header().Get("Content-Length"); kind != "text/event-stream" ||
-			length != strconv.Itoa(answer.Body.Len()) || !strings.Contains(answer.Header().Get("Cache-Control"), "no-store") {
-			t.Errorf("%s of %s bytes, %s", kind, length, answer.Header().Get("Cache-Control"))
+		header := answer.Header()
+		if header.Get("Content-Type") != "text/event-stream" ||
+			!strings.Contains(header.Get("Cache-Control"), "no-store") ||
+			header.Get("Content-Length") != strconv.Itoa(answer.Body.Len()) {
+			t.Errorf("the answer's header is %v", header)
 		}
 		return eventsIn(answer.Body.String())
 	}
 	names, data := asks("0,0")
-	if strings.Join(names, " ") != "clock message message" || !strings.Contains(data[1], fmt.Sprintf(`id="lot-price-%d"`, one)) {
+	if strings.Join(names, " ") != "clock message message" ||
+		!strings.Contains(data[1], fmt.Sprintf(`id="lot-price-%d"`, one)) {
 		t.Fatalf("at first: %s, %s", names, data)
 	}
 	if names, _ := asks("1,1"); strings.Join(names, " ") != "clock" {
 		t.Errorf("with nothing new: %s", names)
 	}
 	h.bid(two, h.buyer, "1100.00").status(t, http.StatusCreated)
-	if names, data := asks("1,1"); strings.Join(names, " ") != "clock message" || !strings.Contains(data[1], `data-price="1100.00"`) {
+	names, data = asks("1,1")
+	if strings.Join(names, " ") != "clock message" || !strings.Contains(data[1], `data-price="1100.00"`) {
 		t.Errorf("after a bid: %s, %s", names, data)
 	}
 	// A page that knows more than the house is put right too.
-	if names, data := asks("1,9"); strings.Join(names, " ") != "clock message" || !strings.Contains(data[1], `data-version="2"`) {
+	names, data = asks("1,9")
+	if strings.Join(names, " ") != "clock message" || !strings.Contains(data[1], `data-version="2"`) {
 		t.Errorf("with a version that never was: %s, %s", names, data)
 	}
 	for _, id := range []int64{one, two} {
-		h.exec("UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = $1", id)
+		h.exec(`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1
+			WHERE id = $1`, id)
 	}
 	for began := time.Now(); ; {
 		if names, _ := asks("2,3"); strings.Join(names, " ") == "clock bye" {

@@ -12,12 +12,16 @@ type Asked struct {
 	Version int64
 }
 
-// Ask returns what a stream would say now, for a client that no stream reaches: the clock, the newest state of each auction
-// whose version is not the one the client has, and goodbye when all are over. It also tells which auctions do not exist.
+// Ask returns what a stream would say now, for a client that no stream reaches: the clock, the
+// newest state of each auction whose version is not the one the client has, and goodbye when all
+// are over. It also tells which auctions do not exist.
 //
-// An auction that is watched here, or was asked about within the last minute, is answered from memory, in the bytes that its
-// viewers get. So clients may ask every second or two: however many do, the database is asked once.
-func (h *Hub) Ask(ctx context.Context, asked []Asked, as *Representation) (frames [][]byte, missing []int64, err error) {
+// An auction that is watched here, or was asked about within the last minute, is answered from
+// memory, in the bytes that its viewers get. So clients may ask every second or two: however many
+// do, the database is asked once.
+func (h *Hub) Ask(
+	ctx context.Context, asked []Asked, as *Representation,
+) (frames [][]byte, missing []int64, err error) {
 	ids := make([]int64, len(asked))
 	for i, a := range asked {
 		ids[i] = a.Auction
@@ -47,8 +51,8 @@ func (h *Hub) Ask(ctx context.Context, asked []Asked, as *Representation) (frame
 	return frames, nil, nil
 }
 
-// newest is an auction's newest state, without its bytes when the client has it. It is nil for an auction that has just been
-// forgotten because nobody watched it; the client asks again.
+// newest is an auction's newest state, without its bytes when the client has it. It is nil for an
+// auction that has just been forgotten because nobody watched it; the client asks again.
 func (h *Hub) newest(a Asked, as *Representation) *frame {
 	h.mu.RLock()
 	t := h.topics[a.Auction]
@@ -78,7 +82,8 @@ func (h *Hub) newest(a Asked, as *Representation) *frame {
 	return &frame{last: last, bytes: draw(*update, h.clock.Now())}
 }
 
-// feedAs is the topic's feed in a representation, nil when nobody watches it so. The caller holds t.mu.
+// feedAs is the topic's feed in a representation, nil when nobody watches it so. The caller holds
+// t.mu.
 func (t *topic) feedAs(as *Representation) *feed {
 	for _, f := range t.feeds {
 		if f.as == as {

@@ -15,8 +15,9 @@ const (
 	// beatEvery is how often each viewer gets the clock, with room to the contract's 15 s. Viewers are spread over beatSlots.
 	beatEvery = 12 * time.Second
 	beatSlots = 12
-	// secondBeatAfter is how soon after its first clock a viewer is sent another, at the next second that passes. A proxy that
-	// holds a stream back often lets its beginning through: only what comes later shows the client that it is watching live.
+	// secondBeatAfter is how soon after its first clock a viewer is sent another, give or take as
+	// much again. A proxy that holds a stream back often lets its beginning through: only what
+	// comes later shows the client that it is watching live.
 	secondBeatAfter = 250 * time.Millisecond
 	// writeWithin is how long a viewer whose socket is full may take before it is cut.
 	writeWithin = 10 * time.Second
@@ -172,7 +173,7 @@ func (d *door) close() []*Viewer {
 	return viewers
 }
 
-// beat asks for the clock for one slot's viewers, and for those who wait for their second, and adds them to the list.
+// beat asks for the clock for one slot's viewers and adds them to the list.
 func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 	all := d.beatAll.Swap(false)
 	d.mu.Lock()
@@ -186,6 +187,13 @@ func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 			viewers = append(viewers, v)
 		}
 	}
+	return viewers
+}
+
+// secondBeat asks for the clock for those who came a moment ago, once, and adds them to the list.
+func (d *door) secondBeat(viewers []*Viewer) []*Viewer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	latest := time.Now().Add(-secondBeatAfter)
 	d.fresh = slices.DeleteFunc(d.fresh, func(v *Viewer) bool {
 		if v.joined.After(latest) {

@@ -18,7 +18,8 @@ function announce(words) {
   if (!saying.includes(words)) saying.push(words);
 }
 
-// A hot ending is extended several times a second: the newest end is read, at most once in this time.
+// A hot ending is extended several times a second: the newest end is read, at most once in this
+// time.
 const extensionEveryMs = 10000;
 let extensionAt = -Infinity;
 let extensionTimer;

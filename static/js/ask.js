@@ -1,5 +1,6 @@
-// Asking for the newest figures, where the stream does not bring them: a proxy that holds the stream back lets an answer
-// that ends pass. The answer is in the stream's own words, and without what the page shows already.
+// Asking for the newest figures, where the stream does not bring them: a proxy that holds the
+// stream back lets an answer that ends pass. The answer is in the stream's own words, and without
+// what the page shows already.
 
 const askEveryMs = 1500;   // a fifth more or less: a page is to be right within two seconds
 const askHiddenMs = 15000; // nobody looks, but the title is to tell of an outbid
@@ -36,9 +37,11 @@ class Asker {
     clearTimeout(this.timer);
     let least = 0;
     try {
-      const answer = await fetch(this.url + '&have=' + this.versions(), { cache: 'no-store', signal: AbortSignal.timeout(askWithinMs) });
+      const signal = AbortSignal.timeout(askWithinMs);
+      const answer = await fetch(`${this.url}&have=${this.versions()}`, { cache: 'no-store', signal });
       least = Number(answer.headers.get('Retry-After')) * 1000 || 0;
-      if (!answer.ok || !answer.headers.get('Content-Type')?.startsWith('text/event-stream')) throw new Error('no answer');
+      const isStates = answer.headers.get('Content-Type')?.startsWith('text/event-stream');
+      if (!answer.ok || !isStates) throw new Error('no answer');
       const text = await answer.text();
       this.works = this.running;
       this.failures = 0;
@@ -49,7 +52,8 @@ class Asker {
     }
     this.asking = false;
     this.settled();
-    if (this.running) this.timer = setTimeout(() => this.ask(), Math.max(least, this.pause() * (0.8 + 0.4 * Math.random())));
+    const pause = Math.max(least, this.pause() * (0.8 + 0.4 * Math.random()));
+    if (this.running) this.timer = setTimeout(() => this.ask(), pause);
   }
 
   pause() {

@@ -1,4 +1,5 @@
-// What the page says about its connection. Each claim is earned: see stream.js for when a page is live.
+// What the page says about its connection. Each claim is earned: see stream.js for when a page is
+// live.
 
 const graceMs = 1500; // a gap shorter than this is not worth a word
 

@@ -1,7 +1,7 @@
 // The countdowns, and the one timer of the page.
 //
-// A countdown is the absolute end less the house's clock, worked out anew each second; a second that is missed in a
-// hidden tab costs nothing.
+// A countdown is the absolute end less the house's clock, worked out anew each second; a second
+// that is missed in a hidden tab costs nothing.
 
 const warnings = [600, 120, 30]; // seconds
 const urgentMs = 120000;
@@ -39,5 +39,6 @@ function warn(lot, ms) {
 
 function keepTicking() {
   const soonest = tick();
-  setTimeout(keepTicking, Math.min(soonest, 1000 - houseNow() % 1000) + 5); // just after the clock's full second, or an end
+  // Just after the clock's full second, or an end.
+  setTimeout(keepTicking, Math.min(soonest, 1000 - houseNow() % 1000) + 5);
 }

@@ -1,5 +1,5 @@
-// Frames from the stream. The newest version of each element wins, in whatever order frames arrive. What has been seen
-// is remembered here and not in the page, so that nothing else can take it back.
+// Frames from the stream. The newest version of each element wins, in whatever order frames arrive.
+// What has been seen is remembered here and not in the page, so that nothing else can take it back.
 
 const versions = new Map();
 
@@ -21,7 +21,8 @@ document.addEventListener('htmx:oobBeforeSwap', event => {
     updateQuickSteps(current, next);
   } else {
     const before = { ...current.dataset };
-    // The swap follows within this task; the microtask runs right after it and before anything is painted.
+    // The swap follows within this task; the microtask runs right after it and before anything is
+    // painted.
     queueMicrotask(() => {
       const swapped = document.getElementById(current.id);
       if (!swapped) return;

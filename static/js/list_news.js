@@ -1,5 +1,5 @@
-// What a list says when it is not what it was: new lots, ended ones, another order. Nothing on the page moves; a link in
-// a place that is kept free leads to the list as it is now.
+// What a list says when it is not what it was: new lots, ended ones, another order. Nothing on the
+// page moves; a link in a place that is kept free leads to the list as it is now.
 
 const newsEveryMs = 25000; // the house keeps a list's order for two seconds
 const newsWithinMs = 8000;
@@ -14,7 +14,8 @@ async function lookForNews() {
   if (document.hidden) return;
   newsAt = performance.now();
   try {
-    const answer = await fetch(newsLink.dataset.listNews, { cache: 'no-store', signal: AbortSignal.timeout(newsWithinMs) });
+    const signal = AbortSignal.timeout(newsWithinMs);
+    const answer = await fetch(newsLink.dataset.listNews, { cache: 'no-store', signal });
     if (answer.ok) tellNews((await answer.text()).split(',').filter(Boolean));
   } catch {
     // The next look may succeed; how fresh the figures are is said elsewhere.

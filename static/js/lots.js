@@ -40,12 +40,14 @@ function updateStanding(state) {
     tellInTitle(state.dataset.lot, now);
     if (now === 'outbid') {
       const least = `${word('say-least')} ${state.dataset.minimumText}.`;
-      announce(isPanel(state) ? `${line.textContent} ${least}` : `${titleOf(state.dataset.lot)}: ${line.textContent} ${least}`);
+      const which = isPanel(state) ? '' : `${titleOf(state.dataset.lot)}: `;
+      announce(`${which}${line.textContent} ${least}`);
     }
   }
 }
 
-// Who leads has bid the current price. The own figure says so too, also when the bid came from another tab.
+// Who leads has bid the current price. The own figure says so too, also when the bid came from
+// another tab.
 function updateOwnHighest(state) {
   if (state.dataset.leader !== viewer) return;
   for (const figure of all(`[data-own-highest="${state.dataset.lot}"]`)) {
@@ -53,7 +55,8 @@ function updateOwnHighest(state) {
   }
 }
 
-// Shows what belongs to the lot's status (the bid form while it is open) without losing the focus when it goes.
+// Shows what belongs to the lot's status (the bid form while it is open) without losing the focus
+// when it goes.
 function updateParts(state) {
   for (const part of all(`[data-part-of="${state.dataset.lot}"]`)) {
     const hide = !part.dataset.when.split(' ').includes(state.dataset.status);

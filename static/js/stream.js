@@ -1,14 +1,16 @@
 // The stream.
 //
-// htmx's stream extension asks htmx.createEventSource for its connection. This one never gives up, tries again after
-// random pauses, and rests while nobody sees the page. A lot that the viewer has bid on is watched also then.
+// htmx's stream extension asks htmx.createEventSource for its connection. This one never gives up,
+// tries again after random pauses, and rests while nobody sees the page. A lot that the viewer has
+// bid on is watched also then.
 //
-// The stream is proven when a second clock arrives in time: its beginning also passes where the rest is held back. The
-// house sends that clock within two seconds, and then one at least every 15 s. While the stream is not proven the page
-// asks instead, and goes on trying.
+// The stream is proven when a second clock arrives in time: its beginning also passes where the
+// rest is held back. The house sends that clock within two seconds, and then one at least every 15
+// s. While the stream is not proven the page asks instead, and goes on trying.
 //
-// A page is to be up to date within two seconds of the house being reachable again, so the pauses do not grow at once:
-// they grow only when the house has been away for minutes, or has no room for all who ask.
+// A page is to be up to date within two seconds of the house being reachable again, so the pauses
+// do not grow at once: they grow only when the house has been away for minutes, or has no room for
+// all who ask.
 
 const proofWithinMs = 2500; // from the beginning of a connection to asking
 const proofLastsMs = 17000; // a heartbeat and some
@@ -36,6 +38,7 @@ class LiveSource extends EventTarget {
     this.relays = new Map();
     this.failures = 0;
     this.fresh = true; // nothing has gone wrong yet
+    this.leavePlace = noPlace;
     this.asker = new Asker(url, event => this.hearAnswer(event), () => this.show());
     this.page = new AbortController();
     const on = (target, name, react) => target.addEventListener(name, react, { signal: this.page.signal });
@@ -83,8 +86,8 @@ class LiveSource extends EventTarget {
   // wanted tells whether anybody cares: whoever looks, or has bid on a lot here that is not over.
   wanted() { return !document.hidden || ownLots().length > 0; }
 
-  // heard takes the heartbeat: the database's time in milliseconds, and after a space "slow" when the house itself
-  // learns of changes only every few seconds.
+  // heard takes the heartbeat: the database's time in milliseconds, and after a space "slow" when
+  // the house itself learns of changes only every few seconds.
   heard(data) {
     const [text, pace] = String(data).trim().split(/\s+/);
     const ms = Number(text);
@@ -97,7 +100,8 @@ class LiveSource extends EventTarget {
     tick();
   }
 
-  // hearAnswer passes on what an answer says as if the stream had said it, except that it proves nothing about the stream.
+  // hearAnswer passes on what an answer says as if the stream had said it, except that it proves
+  // nothing about the stream.
   hearAnswer(event) {
     if (this.readyState === EventSource.CLOSED) return;
     if (event.name === 'clock') {
@@ -162,13 +166,28 @@ class LiveSource extends EventTarget {
   look() {
     clearTimeout(this.hiddenTimer);
     if (document.hidden) {
-      this.hiddenTimer = setTimeout(() => { if (!this.wanted()) this.rest(); }, hiddenMs);
+      this.hiddenTimer = setTimeout(() => this.recede(), hiddenMs);
     } else {
+      this.leavePlace();
       this.wake();
     }
   }
 
-  // wake is for a page that is looked at again. What it shows may be old, its clock included, so it asks before it counts on.
+  // recede is for a page that has been in the background for a while.
+  async recede() {
+    if (!this.wanted()) this.rest();
+    if (!this.source || sharesConnection()) return;
+    this.leavePlace = await backgroundPlace();
+    if (!document.hidden) {
+      this.leavePlace();
+    } else if (this.leavePlace === noPlace) {
+      this.drop();
+      this.asker.start();
+    }
+  }
+
+  // wake is for a page that is looked at again. What it shows may be old, its clock included, so it
+  // asks before it counts on.
   wake(jumped = clockJumped()) {
     if (jumped || !this.proven) clockInDoubt = true;
     tick();
@@ -186,6 +205,7 @@ class LiveSource extends EventTarget {
 
   // rest is for a page that nobody sees.
   rest() {
+    this.leavePlace();
     this.drop();
     this.asker.stop();
     clearTimeout(this.doubtTimer);
@@ -212,6 +232,27 @@ class LiveSource extends EventTarget {
     live = null;
     this.show();
   }
+}
+
+// A browser opens six HTTP/1.1 connections to a house, and each stream takes one. Those of tabs in
+// the background must leave some for pages and bids, so there are few places for them; who has none
+// asks now and then.
+const backgroundPlaces = 2;
+const noPlace = () => {};
+
+function sharesConnection() {
+  return ['h2', 'h3'].includes(performance.getEntriesByType('navigation')[0]?.nextHopProtocol);
+}
+
+// backgroundPlace takes a place, if there is one, and gives what leaves it again.
+function backgroundPlace(place = 0) {
+  if (place === backgroundPlaces || !navigator.locks) return noPlace;
+  return new Promise(resolve => {
+    navigator.locks.request(`background-stream-${place}`, { ifAvailable: true }, lock => {
+      if (lock) return new Promise(leave => resolve(leave));
+      resolve(backgroundPlace(place + 1));
+    });
+  });
 }
 
 htmx.createEventSource = url => new LiveSource(url);

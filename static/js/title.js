@@ -1,4 +1,5 @@
-// What the tab's title tells while nobody looks at the page: that the viewer was outbid, or how a lot ended.
+// What the tab's title tells while nobody looks at the page: that the viewer was outbid, or how a
+// lot ended.
 
 const ownTitle = document.title;
 const titleWords = { outbid: 'outbid', won: 'won', lost: 'ended', off: 'ended' };

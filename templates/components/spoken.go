@@ -2,8 +2,8 @@ package components
 
 import "github.com/a-h/templ"
 
-// Spoken are the words that a page's script reads out, puts before the page's title, and writes in a countdown's place.
-// They stand in the markup, so that the script has no words of its own.
+// Spoken are the words that a page's script reads out, puts before the page's title, and writes in
+// a countdown's place. They stand in the markup, so that the script has no words of its own.
 var Spoken = templ.Attributes{
 	"data-say-open":     "Bidding is open.",
 	"data-say-extended": "Extended to",
