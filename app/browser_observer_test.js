@@ -1,7 +1,9 @@
 // Runs in every page that the tests open, before the page's own script.
 (() => {
   'use strict';
-  const seen = window.seen = { prices: {}, standings: {}, said: [], countdowns: new Set(), clicked: 0, movedAt: Date.now() };
+  const seen = window.seen = {
+    prices: {}, standings: {}, said: [], connections: new Set(), countdowns: new Set(), clicked: 0, movedAt: Date.now(),
+  };
 
   document.addEventListener('securitypolicyviolation', event => {
     console.error(`content policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
@@ -18,6 +20,7 @@
     for (const line of document.querySelectorAll('.standing')) {
       if (line.textContent) seen.standings[`${line.textContent} ${panel?.dataset.price}`] ??= now;
     }
+    for (const line of document.querySelectorAll('[data-live-state]')) seen.connections.add(line.textContent);
     const words = document.getElementById('announcer')?.textContent;
     if (words && words !== seen.said.at(-1)) seen.said.push(words);
   }

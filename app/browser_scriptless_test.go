@@ -26,7 +26,9 @@ func (f *fair) withoutScript() {
 	b.leads(".search .button", http.StatusOK)
 	b.leads(".lot__title a", http.StatusOK)
 	b.reads(".sale__desk noscript .notice", "Reload the page to see the latest.")
-	b.reads("[data-live-state]", "Not live: reload for the latest figures")
+	if b.has("[data-live-state]") {
+		f.Error("a page without script says twice that it is not live")
+	}
 	b.leads(".desk__aside .button", http.StatusOK)
 	b.leads(".door__other a", http.StatusOK)
 	b.fill("#field-name", "Dee")

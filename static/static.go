@@ -33,9 +33,11 @@ var sheets = []string{
 	"lot_bar", "desk", "history", "facts", "sale", "list", "create", "account", "help", "error", "utilities", "print",
 }
 
-// scripts are the parts of app.js in the order they are joined: a part uses at once only what stands before it.
+// scripts are the parts of app.js in the order they are joined: a part uses at once only what
+// stands before it.
 var scripts = []string{
-	"page", "clock", "times", "announce", "lots", "bid", "forms", "frames", "countdown", "stream", "begin",
+	"page", "words", "clock", "times", "announce", "title", "lots", "bid", "forms", "list_news", "frames", "countdown",
+	"connection", "ask", "stream", "begin",
 }
 
 // files are the single files: name under Prefix to name in sources.
@@ -89,7 +91,8 @@ func joinSheets() []byte {
 	return joined.Bytes()
 }
 
-// joinScripts puts the parts into one function, so that they share a scope and leave the page's own alone.
+// joinScripts puts the parts into one function, so that they share a scope and leave the page's own
+// alone.
 func joinScripts() []byte {
 	var joined bytes.Buffer
 	joined.WriteString("(() => {\n'use strict';\n")

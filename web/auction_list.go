@@ -94,6 +94,7 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 	view.Lots = cards(page.Auctions, view.Locale)
 	view.LiveURL = liveCards(page.Auctions, view.Locale)
 	view.NextURL, view.FirstURL = around(c.Request().URL.Path, values, page.Next)
+	view.NewsURL = listNewsURL(values, filter)
 	if asksFragment(c.Request()) {
 		return status, liveFragment(view.Lots), nil
 	}

@@ -20,7 +20,8 @@ import (
 // watchedMax is how many auctions one stream carries: as many as a page of a list has.
 const watchedMax = 100
 
-// The pages' own stream: PathLive?view=…&auctions=…&locale=….
+// The pages' own stream: PathLive?view=…&auctions=…&locale=…. With &have=…, the versions that the
+// page shows, in the order of the auctions, it is an answer that ends at once.
 const (
 	pathLive  = "/live"
 	viewPanel = "panel" // an auction's own page
@@ -74,11 +75,19 @@ func (s *Server) pageLive(c echo.Context) error {
 	if view != viewPanel && view != viewCard {
 		return &auction.FieldError{Field: "view", Reason: "There is no such view."}
 	}
+	locale := knownLocale(values.Get("locale"))
+	if values.Has("have") {
+		asked, err := readAsked(values)
+		if err != nil {
+			return err
+		}
+		return s.streams.PageStates(c.Response(), c.Request(), asked, view, locale)
+	}
 	ids, err := s.watched(c, values)
 	if err != nil {
 		return err
 	}
-	return s.streams.PageStream(c.Response(), c.Request(), ids, view, knownLocale(values.Get("locale")))
+	return s.streams.PageStream(c.Response(), c.Request(), ids, view, locale)
 }
 
 // liveURL is where a page finds its stream; "" when it shows nothing that moves.
@@ -95,11 +104,43 @@ func liveURL(view, locale string, ids ...int64) string {
 
 // watched reads which auctions a stream is to carry, each once, and checks that there are such auctions.
 func (s *Server) watched(c echo.Context, values url.Values) ([]int64, error) {
+	ids, err := readIDs(values)
+	if err != nil {
+		return nil, err
+	}
+	return ids, s.known(c, ids)
+}
+
+func readIDs(values url.Values) ([]int64, error) {
 	ids, ok := parseIDs(values.Get("auctions"))
 	if !ok {
 		return nil, &auction.FieldError{Field: "auctions", Reason: "Name 1 to " + strconv.Itoa(watchedMax) + " auctions by id, such as 1,2,3."}
 	}
-	return ids, s.known(c, ids)
+	return ids, nil
+}
+
+// readAsked reads which auctions a page asks about, and the version that it has of each.
+func readAsked(values url.Values) ([]live.Asked, error) {
+	ids, err := readIDs(values)
+	if err != nil {
+		return nil, err
+	}
+	versions := strings.Split(values.Get("have"), ",")
+	wrong := &auction.FieldError{
+		Field: "have", Reason: "Give the version that you have of each auction, such as 4,0,17; 0 for none.",
+	}
+	if len(versions) != len(ids) {
+		return nil, wrong
+	}
+	asked := make([]live.Asked, len(ids))
+	for i, id := range ids {
+		version, err := strconv.ParseUint(versions[i], 10, 63)
+		if err != nil {
+			return nil, wrong
+		}
+		asked[i] = live.Asked{Auction: id, Version: int64(version)}
+	}
+	return asked, nil
 }
 
 func parseIDs(text string) ([]int64, bool) {

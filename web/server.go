@@ -81,6 +81,7 @@ type Server struct {
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
 	shared   sharedPages
+	kept     keptLists
 	lines    lines
 }
 
@@ -136,6 +137,7 @@ func (s *Server) routes() {
 	get("/events", s.manyEvents)
 	get("/ws/auctions/:id", s.auctionWebSocket)
 	get(pathLive, s.pageLive)
+	get(pathListNews, s.listNews)
 
 	get(components.PathHome, onlyPage(s.auctionList))
 	get(components.PathHelp, onlyPage(s.helpShow))

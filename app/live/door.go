@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,10 @@ const (
 	// beatEvery is how often each viewer gets the clock, with room to the contract's 15 s. Viewers are spread over beatSlots.
 	beatEvery = 12 * time.Second
 	beatSlots = 12
+	// secondBeatAfter is how soon after its first clock a viewer is sent another, give or take as
+	// much again. A proxy that holds a stream back often lets its beginning through: only what
+	// comes later shows the client that it is watching live.
+	secondBeatAfter = 250 * time.Millisecond
 	// writeWithin is how long a viewer whose socket is full may take before it is cut.
 	writeWithin = 10 * time.Second
 	// acknowledgedWithin is how long sent data may stay unacknowledged before the system ends the connection.
@@ -87,6 +92,7 @@ type door struct {
 	arrived   int // ever
 	last      uint8
 	slots     [beatSlots]map[*Viewer]struct{}
+	fresh     []*Viewer // who has not had a second clock
 	addresses map[string]int
 }
 
@@ -115,6 +121,7 @@ func (h *Hub) enter(v *Viewer) error {
 		d.slots[v.slot] = map[*Viewer]struct{}{}
 	}
 	d.slots[v.slot][v] = struct{}{}
+	d.fresh = append(d.fresh, v)
 	return nil
 }
 
@@ -180,6 +187,22 @@ func (d *door) beat(slot int, viewers []*Viewer) []*Viewer {
 			viewers = append(viewers, v)
 		}
 	}
+	return viewers
+}
+
+// secondBeat asks for the clock for those who came a moment ago, once, and adds them to the list.
+func (d *door) secondBeat(viewers []*Viewer) []*Viewer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	latest := time.Now().Add(-secondBeatAfter)
+	d.fresh = slices.DeleteFunc(d.fresh, func(v *Viewer) bool {
+		if v.joined.After(latest) {
+			return false
+		}
+		v.wants.Or(wantClock)
+		viewers = append(viewers, v)
+		return true
+	})
 	return viewers
 }
 

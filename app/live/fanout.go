@@ -22,6 +22,8 @@ const (
 func (h *Hub) fanOut(ctx context.Context) {
 	heart := time.NewTicker(beatEvery / beatSlots)
 	defer heart.Stop()
+	second := time.NewTicker(secondBeatAfter)
+	defer second.Stop()
 	next := time.Now()
 	for slot := 0; ; {
 		select {
@@ -29,7 +31,9 @@ func (h *Hub) fanOut(ctx context.Context) {
 			return
 		case <-heart.C:
 			slot = (slot + 1) % beatSlots
-			h.beat(slot)
+			h.beat(h.door.beat(slot, h.round.viewers[:0]))
+		case <-second.C:
+			h.beat(h.door.secondBeat(h.round.viewers[:0]))
 		case <-h.news:
 			if !sleep(ctx, time.Until(next)) {
 				return
@@ -79,9 +83,8 @@ func (h *Hub) tick() {
 	clear(r.viewers)
 }
 
-// beat sends the clock to the viewers of a slot.
-func (h *Hub) beat(slot int) {
-	viewers := h.door.beat(slot, h.round.viewers[:0])
+// beat sends the clock to viewers for whom it was asked.
+func (h *Hub) beat(viewers []*Viewer) {
 	h.send(viewers)
 	clear(viewers)
 	h.round.viewers = viewers

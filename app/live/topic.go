@@ -97,12 +97,7 @@ func (t *topic) unwatchedSince(moment time.Time) bool {
 func (t *topic) join(s *subscription, as *Representation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range t.feeds {
-		if f.as == as {
-			s.feed = f
-		}
-	}
-	if s.feed == nil {
+	if s.feed = t.feedAs(as); s.feed == nil {
 		s.feed = &feed{topic: t, as: as}
 		t.feeds = append(t.feeds, s.feed)
 	}

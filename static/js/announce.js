@@ -9,16 +9,17 @@ function announce(words) {
   if (!words) return;
   if (saying.length === 0) {
     setTimeout(() => {
-      document.getElementById('announcer').textContent = saying.join(' ');
+      announcer.textContent = saying.join(' ');
       saying = [];
       clearTimeout(clearing);
-      clearing = setTimeout(() => { document.getElementById('announcer').textContent = ''; }, quietMs);
+      clearing = setTimeout(() => { announcer.textContent = ''; }, quietMs);
     }, gatherMs);
   }
   if (!saying.includes(words)) saying.push(words);
 }
 
-// A hot ending is extended several times a second: the newest end is read, at most once in this time.
+// A hot ending is extended several times a second: the newest end is read, at most once in this
+// time.
 const extensionEveryMs = 10000;
 let extensionAt = -Infinity;
 let extensionTimer;
@@ -28,6 +29,6 @@ function announceExtension(lot) {
   extensionTimer = setTimeout(() => {
     extensionAt = performance.now();
     if (lotState(lot)?.dataset.status !== 'OPEN') return;
-    announce(`Extended to ${formatTime(Number(lotState(lot).dataset.ends), 'clock')}.`);
+    announce(`${word('say-extended')} ${formatTime(Number(lotState(lot).dataset.ends), 'clock')}.`);
   }, Math.max(0, extensionAt + extensionEveryMs - performance.now()));
 }

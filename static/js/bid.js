@@ -91,7 +91,7 @@ function tell(form, words) {
   notice.className = 'notice notice--info';
   notice.setAttribute('role', 'status');
   notice.textContent = words;
-  clearTrouble(form.dataset.bidForm);
+  clearTrouble(answerOf(form));
   place.replaceChildren(notice);
 }
 
@@ -106,7 +106,7 @@ document.addEventListener('htmx:beforeRequest', event => {
   const form = bidForm(event.target);
   if (!form) return;
   setBusy(form, true);
-  clearTrouble(form.dataset.bidForm);
+  clearTrouble(answerOf(form));
 });
 
 document.addEventListener('htmx:afterRequest', event => {
@@ -184,11 +184,6 @@ function showTrouble(place) {
   place.querySelector('[data-answer-words]').replaceChildren();
   words.hidden = true;
   requestAnimationFrame(() => { words.hidden = false; }); // appearing anew makes it read out anew
-}
-
-function clearTrouble(lot) {
-  const words = document.getElementById(`bid-answer-${lot}`)?.querySelector('[data-trouble]');
-  if (words) words.hidden = true;
 }
 
 // ---- The amount ----

@@ -23,7 +23,8 @@ document.addEventListener('htmx:oobBeforeSwap', event => {
     updateQuickSteps(current, next);
   } else {
     const before = { ...current.dataset };
-    // The swap follows within this task; the microtask runs right after it and before anything is painted.
+    // The swap follows within this task; the microtask runs right after it and before anything is
+    // painted.
     queueMicrotask(() => {
       const swapped = document.getElementById(current.id);
       if (!swapped) return;
@@ -45,7 +46,12 @@ function lotChanged(state, before) {
   if (now.price !== before.price) mark(state.querySelector('[data-price-text]'));
   updateStanding(state);
   updateParts(state);
-  if (!isPanel(state)) return;
+  if (now.version !== before.version) clearTrouble(document.getElementById(`bid-desk-${now.lot}`));
+  if (!isPanel(state)) {
+    if (now.status !== before.status) showNews('changed');
+    return;
+  }
+  if (now.status === 'OPEN' && before.status === 'SCHEDULED') announce(word('say-open'));
   if (now.status === 'OPEN' && Number(now.ends) > Number(before.ends)) {
     mark(state.querySelector('[data-end-text] time'));
     announceExtension(now.lot);
@@ -56,7 +62,7 @@ function lotChanged(state, before) {
 function announceOutcome(panel) {
   const line = document.querySelector(`[data-standing-lot="${panel.dataset.lot}"]`);
   const outcome = panel.querySelector('.panel__price').innerText.replace(/\s+/g, ' ').trim();
-  announce(`Closed. ${outcome}. ${line?.textContent || ''}`.trim());
+  announce(`${word('say-closed')} ${outcome}. ${line?.textContent || ''}`.trim());
 }
 
 const markMs = 2000;

@@ -34,6 +34,7 @@ function standingOf(state, line) {
 
 function updateStanding(state) {
   if (!viewer) return;
+  updateOwnHighest(state);
   for (const line of all(`[data-standing-lot="${state.dataset.lot}"]`)) {
     const before = line.dataset.standing;
     const now = standingOf(state, line);
@@ -41,14 +42,26 @@ function updateStanding(state) {
     line.dataset.standing = now;
     line.textContent = line.dataset[now] || '';
     dropPraise(state);
+    tellInTitle(state.dataset.lot, now);
     if (now === 'outbid') {
-      const least = `The least bid is now ${state.dataset.minimumText}.`;
-      announce(isPanel(state) ? `${line.textContent} ${least}` : `${titleOf(state.dataset.lot)}: ${line.textContent} ${least}`);
+      const least = `${word('say-least')} ${state.dataset.minimumText}.`;
+      const which = isPanel(state) ? '' : `${titleOf(state.dataset.lot)}: `;
+      announce(`${which}${line.textContent} ${least}`);
     }
   }
 }
 
-// Shows what belongs to the lot's status (the bid form while it is open) without losing the focus when it goes.
+// Who leads has bid the current price. The own figure says so too, also when the bid came from
+// another tab.
+function updateOwnHighest(state) {
+  if (state.dataset.leader !== viewer) return;
+  for (const figure of all(`[data-own-highest="${state.dataset.lot}"]`)) {
+    figure.textContent = state.querySelector('[data-price-text]').textContent;
+  }
+}
+
+// Shows what belongs to the lot's status (the bid form while it is open) without losing the focus
+// when it goes.
 function updateParts(state) {
   for (const part of all(`[data-part-of="${state.dataset.lot}"]`)) {
     const hide = !part.dataset.when.split(' ').includes(state.dataset.status);

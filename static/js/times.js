@@ -4,7 +4,11 @@ const day = { day: 'numeric', month: 'short', year: 'numeric' };
 const minute = { hour: 'numeric', minute: '2-digit' };
 const second = { ...minute, second: '2-digit' };
 const zone = { timeZoneName: 'short' };
-const styles = { full: { ...day, ...second, ...zone }, short: { ...day, ...minute, ...zone }, clock: { ...second, ...zone } };
+const styles = {
+  full: { ...day, ...second, ...zone },
+  short: { ...day, ...minute, ...zone },
+  clock: { ...second, ...zone },
+};
 styles.bid = { ...styles.full, year: undefined };
 const locale = Intl.DateTimeFormat.supportedLocalesOf(body.dataset.locale || [])[0]; // undefined is the browser's own
 const formats = {};

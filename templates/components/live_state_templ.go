@@ -9,8 +9,9 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// LiveState says honestly how fresh the figures on the page are. The words for each state are carried in the markup;
-// the page's script switches between them. Without script the line says what is true then.
+// LiveState says honestly how fresh the figures on the page are. The words for each state are
+// carried in the markup; the page's script switches between them. Without script a sentence says
+// what is true then, and this line is not shown.
 func LiveState() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -28,7 +29,7 @@ func LiveState() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"live-state\" data-live-state=\"off\" data-word-live=\"Live\" data-word-connecting=\"Connecting …\" data-word-reconnecting=\"Reconnecting: figures may be old\" data-word-slow=\"Updates every few seconds\" data-word-final=\"Final\" data-word-off=\"Not live: reload for the latest figures\">Not live: reload for the latest figures</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"live-state\" data-live-state=\"off\" data-word-live=\"Live\" data-word-connecting=\"Connecting …\" data-word-reconnecting=\"Reconnecting: figures may be old\" data-word-offline=\"Offline: figures may be old\" data-word-asking=\"Checking every few seconds\" data-word-slow=\"Updates every few seconds\" data-word-final=\"Final\" data-word-off=\"Not live: reload for the latest figures\">Not live: reload for the latest figures</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -61,7 +62,7 @@ func NotLive(path, drawnAt string) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(drawnAt)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/live_state.templ`, Line: 22, Col: 104}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/live_state.templ`, Line: 25, Col: 104}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -74,7 +75,7 @@ func NotLive(path, drawnAt string) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.SafeURL(path)).ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/live_state.templ`, Line: 23, Col: 32}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/live_state.templ`, Line: 26, Col: 32}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 		if templ_7745c5c3_Err != nil {

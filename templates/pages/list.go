@@ -35,6 +35,9 @@ type ListView struct {
 	Lots       []LotCard
 	// NextURL leads to the next page of the list, "" on the last. FirstURL leads back to the first, "" on it.
 	NextURL, FirstURL string
+	// NewsURL is where the page asks whether the list is still what it was; "" for a list that does
+	// not ask.
+	NewsURL string
 	// PageSize is how many lots a page of the list has at most.
 	PageSize int
 	// Problem says what was wrong with the query, when something was ignored.

@@ -164,7 +164,9 @@ func sampleLots() []pages.LotCard {
 func sampleList() pages.ListView {
 	page := samplePage("", "/", nil)
 	page.LiveURL = "/live/lots?auctions=40,47"
-	return pages.ListView{PageView: page, Lots: sampleLots(), NextURL: "/auctions?cursor=abc", PageSize: 24}
+	return pages.ListView{
+		PageView: page, Lots: sampleLots(), NewsURL: "/live/list", NextURL: "/auctions?cursor=abc", PageSize: 24,
+	}
 }
 
 func sampleMyBids() pages.MyBidsView {
