@@ -265,11 +265,11 @@ function ownLots() {
 
 // A bid was answered, and the stream does not tell of it: it is held back.
 document.addEventListener('htmx:afterSwap', event => {
-  const lot = event.target.closest?.('[data-desk]')?.dataset.desk;
+  const lot = event.detail.target?.dataset?.answer;
   if (!lot) return;
   setTimeout(() => {
-    const desk = document.getElementById(`bid-desk-${lot}`);
+    const answer = document.getElementById(`bid-answer-${lot}`);
     const state = lotState(lot);
-    if (live && desk && state && BigInt(desk.dataset.version) > BigInt(state.dataset.version)) live.unproven();
+    if (live && answer && state && BigInt(answer.dataset.version) > BigInt(state.dataset.version)) live.unproven();
   }, ownBidMs);
 });
