@@ -10,7 +10,7 @@ import (
 
 // rooms are the packages in the order in which they may know each other: each imports only rooms that stand before it.
 var rooms = []string{
-	"app/money", "app/auction", "static", "migrations", "db", "app/account", "app/catalog", "app/limits", "app/live", "app/outbox",
+	"app/money", "app/auction", "static", "migrations", "app/loop", "db", "app/account", "app/catalog", "app/limits", "app/live", "app/outbox",
 	"app/hot", "app/selling", "app/bidding", "app/closing", "templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app/bench", "app",
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"martelo/app/loop"
 )
 
 const (
@@ -118,7 +120,7 @@ func (c *connection) run(ctx context.Context) error {
 	failed := make(chan error, 2)
 	for _, help := range []func(context.Context) error{c.subscribe, c.prove} {
 		helpers.Go(func() {
-			failed <- help(ctx)
+			failed <- loop.Safely(func() error { return help(ctx) })
 			_ = c.pubsub.Close() // receive stops
 		})
 	}
@@ -151,7 +153,12 @@ func (c *connection) receive(ctx context.Context) error {
 				c.bus.confirmed(id)
 			}
 		case *redis.Message:
-			c.bus.message(m)
+			if fault := loop.Safely(func() error {
+				c.bus.message(m)
+				return nil
+			}); fault != nil {
+				return fault
+			}
 		}
 	}
 }

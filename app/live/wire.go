@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ type wireState struct {
 	Version       int64     `json:"version"`
 	SellerID      int64     `json:"seller"`
 	Currency      string    `json:"currency"`
+	Digits        *int      `json:"digits,omitempty"` // of the currency, as stored; nodes before release 0.3 do not say
 	StartPrice    int64     `json:"start"`
 	MinIncrement  int64     `json:"increment"`
 	CurrentPrice  int64     `json:"price"`
@@ -66,8 +68,9 @@ type wireBid struct {
 
 func encodeWire(u *Update) ([]byte, error) {
 	s := &u.State
+	digits := s.Currency.Digits()
 	w := wireState{
-		ID: s.ID, Version: s.Version, SellerID: s.SellerID, Currency: s.Currency.Code(),
+		ID: s.ID, Version: s.Version, SellerID: s.SellerID, Currency: s.Currency.Code(), Digits: &digits,
 		StartPrice: s.StartPrice.Minor(), MinIncrement: s.MinIncrement.Minor(), CurrentPrice: s.CurrentPrice.Minor(),
 		LeaderID: s.LeaderID, LeaderPaddle: s.LeaderPaddle, BidCount: s.BidCount, BidderCount: s.BidderCount,
 		Status: string(s.Status), Lane: string(s.Lane),
@@ -88,7 +91,7 @@ func decodeWire(id int64, message string) (*Update, error) {
 	if err := json.Unmarshal([]byte(message), &w); err != nil {
 		return nil, fmt.Errorf("live: message about auction %d: %w", id, err)
 	}
-	c, err := money.ParseCurrency(w.Currency)
+	c, err := w.currency()
 	if err != nil || w.ID != id || w.Version <= 0 || len(w.Recent) > RecentMax || !known(auction.Status(w.Status)) {
 		return nil, fmt.Errorf("live: message about auction %d makes no sense", id)
 	}
@@ -111,6 +114,17 @@ func decodeWire(id int64, message string) (*Update, error) {
 	}
 	return u, nil
 }
+
+// currency is what the sender's row says; the list of currencies is only asked when it does not say.
+func (w wireState) currency() (money.Currency, error) {
+	if w.Digits == nil || !codeForm.MatchString(w.Currency) {
+		return money.ParseCurrency(w.Currency)
+	}
+	return money.StoredCurrency(w.Currency, *w.Digits), nil
+}
+
+// codeForm is what the table of auctions takes as a currency's code.
+var codeForm = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func known(s auction.Status) bool {
 	return s == auction.Scheduled || s == auction.Open || s == auction.Closed || s == auction.Cancelled
