@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
 
 	"martelo/db/dbtest"
 )
@@ -217,5 +218,52 @@ func TestANodeLeavesInOrder(t *testing.T) {
 	}
 	if code := node.cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(strings.Join(node.lines(), "\n"), "undecided") {
 		t.Errorf("it left with %d:\n%s", code, strings.Join(tail(node.lines(), 5), "\n"))
+	}
+}
+
+// Redis that answers and takes no writes is away: nothing is counted there. Bids go on.
+func TestRedisThatTakesNoWritesIsAway(t *testing.T) {
+	t.Parallel()
+	town := newDefaultTown(t)
+	store := dbtest.Redis(t)
+	node := town.start()
+	auction, who := node.open(time.Hour), node.bidders(1)
+	amount := int64(1000)
+	for _, fault := range []struct{ name, setting, bad, good string }{
+		{"out of memory", "maxmemory", "1mb", "0"}, {"a follower", "replicaof", "127.0.0.1 1", "no one"}, {"another password", "requirepass", "secret", ""},
+	} {
+		change := func(value string) {
+			t.Helper()
+			ask := store.ConfigSet(t.Context(), fault.setting, value).Err
+			if fault.setting == "replicaof" {
+				host, port, _ := strings.Cut(value, " ")
+				ask = store.SlaveOf(t.Context(), host, port).Err
+			}
+			if fault.setting == "requirepass" && value == "" {
+				options := *store.Options()
+				options.Password = fault.bad
+				knows := redis.NewClient(&options)
+				defer knows.Close()
+				ask = knows.ConfigSet(t.Context(), fault.setting, value).Err
+			}
+			if err := ask(); err != nil {
+				t.Fatalf("%s: %v", fault.name, err)
+			}
+		}
+		change(fault.bad)
+		if fault.setting == "requirepass" { // those who are in stay in
+			store.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		}
+		eventually(t, 5*time.Second, fault.name+": redis is away", func() bool {
+			status, health := node.ready()
+			return status == http.StatusOK && len(health.Away) == 1 && health.Away[0] == "redis"
+		})
+		amount += 10
+		must[bidReply](t, node.bid(t.Context(), auction.ID, who[0], amount, uuid.New()), http.StatusCreated)
+		change(fault.good)
+		eventually(t, 5*time.Second, fault.name+": redis is back", func() bool {
+			_, health := node.ready()
+			return len(health.Away) == 0
+		})
 	}
 }

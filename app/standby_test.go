@@ -138,3 +138,34 @@ func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
 		t.Errorf("the hot log is %+v", log)
 	}
 }
+
+// Somebody who cancels what waits for the standby, as an operator does with what hangs, has PostgreSQL answer COMMIT as if all were well. No
+// bid is confirmed by that, and the next on the same connection waits again.
+func TestACancelledWaitConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	town := newTown(t, dbtest.StartPostgres(t).URL(), dbtest.RedisURL(t))
+	node := town.start()
+	auction, who := node.open(time.Hour), node.bidders(2)
+	town.sql("ALTER SYSTEM SET synchronous_standby_names = 'ghost'; SELECT pg_reload_conf()")
+	eventually(t, 5*time.Second, "the node is not ready", func() bool {
+		status, _ := node.ready()
+		return status == http.StatusServiceUnavailable
+	})
+	for _, bidder := range who {
+		answered := make(chan reply, 1)
+		go func() { answered <- node.bid(t.Context(), auction.ID, bidder, 1010, uuid.New()) }()
+		var r reply
+		eventually(t, 10*time.Second, "the bid is answered", func() bool {
+			town.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'martelo'")
+			select {
+			case r = <-answered:
+				return true
+			default:
+				return false
+			}
+		})
+		if r.status != http.StatusServiceUnavailable && r.status != http.StatusConflict {
+			t.Errorf("a bid whose commit was cancelled is answered %d: %s", r.status, r.body)
+		}
+	}
+}
