@@ -36,8 +36,9 @@ import (
 )
 
 const (
-	// leaveWithin is for how long a node that is told to stop answers those who are there. Connections that are left then are cut. With
-	// what follows it stays below the ten seconds of the contract.
+	// leaveWithin is for how long a node that is told to stop answers those who are there.
+	// Connections that are left then are cut. With what follows it stays below the ten seconds of
+	// the contract.
 	leaveWithin = 8 * time.Second
 	// decideWithin is how much longer bids that were taken may take to be decided.
 	decideWithin = time.Second
@@ -146,7 +147,8 @@ func build(s settings) (h *house, err error) {
 		go loop.Guard(h.log, "selling: promote", func() { h.sales.Promote(context.Background(), id) })
 	})
 	h.closer = closing.New(h.bidders, announce, h.log, h.metrics)
-	// Without brokers the log is where events are kept, so they are written whatever its level leaves out.
+	// Without brokers the log is where events are kept, so they are written whatever its level
+	// leaves out.
 	var sink outbox.Sink = outbox.LogSink{Handler: s.logHandler(min(s.LogLevel, slog.LevelInfo))}
 	if len(s.KafkaBrokers) > 0 {
 		if h.kafka, err = outbox.NewKafkaSink(s.KafkaBrokers); err != nil {
@@ -220,8 +222,9 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	return failure
 }
 
-// leave lets a balancer see that the node goes, then takes no new connections and lets those who are there finish. Who has not finished in
-// time is cut, which is no failure; a bid that was taken and is not decided is one.
+// leave lets a balancer see that the node goes, then takes no new connections and lets those who
+// are there finish. Who has not finished in time is cut, which is no failure; a bid that was taken
+// and is not decided is one.
 func (h *house) leave(ctx context.Context, server *http.Server) error {
 	h.server.Leave()
 	leaving, cancel := context.WithTimeout(ctx, leaveWithin)

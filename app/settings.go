@@ -40,7 +40,8 @@ type settings struct {
 	HotLaneAllowEverysec bool `env:"HOT_LANE_ALLOW_EVERYSEC" envDefault:"false"`
 	// HotLaneAbove puts an auction that gets more than so many bids a second on one node into the hot lane; 0 is never.
 	HotLaneAbove int `env:"HOT_LANE_ABOVE" envDefault:"0"`
-	// DrainDelay is for how long a node that is told to stop still takes new connections, unready, so that a balancer sees it.
+	// DrainDelay is for how long a node that is told to stop still takes new connections, unready,
+	// so that a balancer sees it.
 	DrainDelay time.Duration `env:"DRAIN_DELAY" envDefault:"1s"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL" envDefault:"info"`
@@ -120,7 +121,8 @@ func (s settings) check() []error {
 	refuse(s.DatabaseConnections < 4 || s.DatabaseConnections > 1000, "DATABASE_CONNECTIONS takes 4 to 1000")
 	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
-	refuse(s.DrainDelay < 0 || s.DrainDelay > drainDelayMax, "DRAIN_DELAY takes a time from 0s to %s, not %s", drainDelayMax, s.DrainDelay)
+	refuse(s.DrainDelay < 0 || s.DrainDelay > drainDelayMax,
+		"DRAIN_DELAY takes a time from 0s to %s, not %s", drainDelayMax, s.DrainDelay)
 	refuse(s.HotLaneAbove < 0, "HOT_LANE_ABOVE takes 0 or more")
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
 	host, _, err := net.SplitHostPort(s.ProfileAddr)

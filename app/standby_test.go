@@ -56,8 +56,8 @@ func atOnce(asks ...func() reply) []reply {
 	return replies
 }
 
-// What was answered 200 or 201, and what was told, is on the standby: also when the commit gave up waiting for it and the answer came from
-// reading what that commit had left on the primary alone.
+// What was answered 200 or 201, and what was told, is on the standby: also when the commit gave up
+// waiting for it and the answer came from reading what that commit had left on the primary alone.
 func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.StartPostgres(t)
@@ -139,8 +139,9 @@ func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
 	}
 }
 
-// Somebody who cancels what waits for the standby, as an operator does with what hangs, has PostgreSQL answer COMMIT as if all were well. No
-// bid is confirmed by that, and the next on the same connection waits again.
+// Somebody who cancels what waits for the standby, as an operator does with what hangs, has
+// PostgreSQL answer COMMIT as if all were well. No bid is confirmed by that, and the next on the
+// same connection waits again.
 func TestACancelledWaitConfirmsNothing(t *testing.T) {
 	t.Parallel()
 	town := newTown(t, dbtest.StartPostgres(t).URL(), dbtest.RedisURL(t))

@@ -35,14 +35,16 @@ func IsUnique(err error, constraint string) bool {
 // IsNoRows tells whether a statement that wants one row found none.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
-// IsReadOnly tells whether a statement was refused because the server, or the connection, takes no writes.
+// IsReadOnly tells whether a statement was refused because the server, or the connection, takes no
+// writes.
 func IsReadOnly(err error) bool {
 	var fault *pgconn.PgError
 	return errors.As(err, &fault) && fault.Code == readOnlyTransaction
 }
 
-// IsStoreFault tells whether PostgreSQL answered that it cannot write at all: no writes are taken, no room, no such table, no right to it, or a
-// fault of its own. A row that somebody else holds, or that breaks a rule, is no such fault.
+// IsStoreFault tells whether PostgreSQL answered that it cannot write at all: no writes are taken,
+// no room, no such table, no right to it, or a fault of its own. A row that somebody else holds, or
+// that breaks a rule, is no such fault.
 func IsStoreFault(err error) bool {
 	var fault *pgconn.PgError
 	if !errors.As(err, &fault) {
@@ -56,8 +58,8 @@ func IsStoreFault(err error) bool {
 	return class == classResources || class == classSystem || class == classInternal
 }
 
-// IsBadRow tells whether a statement failed because of a row it met: PostgreSQL refused it, or it holds what cannot be read. Tried without that
-// row, the statement may work.
+// IsBadRow tells whether a statement failed because of a row it met: PostgreSQL refused it, or it
+// holds what cannot be read. Tried without that row, the statement may work.
 func IsBadRow(err error) bool {
 	var fault *pgconn.PgError
 	var unreadable pgx.ScanArgError

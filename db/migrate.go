@@ -17,20 +17,23 @@ import (
 )
 
 const (
-	// migrationLockWithin is how long a migration queues for a table. Everybody who comes after it queues behind it, bids too: a fifth of a
-	// second is not felt, and enough wherever nobody holds the table for long.
+	// migrationLockWithin is how long a migration queues for a table. Everybody who comes after it
+	// queues behind it, bids too: a fifth of a second is not felt, and enough wherever nobody holds
+	// the table for long.
 	migrationLockWithin = 200 * time.Millisecond
 	// migrationPause is between two tries: bids have the table to themselves for most of the time.
 	migrationPause = 800 * time.Millisecond
-	// migrationTries bounds them, to about a minute. Who holds a table for longer must be asked to let go.
+	// migrationTries bounds them, to about a minute. Who holds a table for longer must be asked to
+	// let go.
 	migrationTries = 60
 	// migrationSayEvery is after how many tries it is said again what is waited for.
 	migrationSayEvery = 10
 )
 
-// Migrate brings the schema up to date while the house takes bids. Any number of nodes may call it at once: a PostgreSQL session lock lets one
-// at a time work, and the rest find nothing left to do. It returns how many migrations it applied. Say, which may be nil, is told in a sentence
-// what is waited for.
+// Migrate brings the schema up to date while the house takes bids. Any number of nodes may call it
+// at once: a PostgreSQL session lock lets one at a time work, and the rest find nothing left to do.
+// It returns how many migrations it applied. Say, which may be nil, is told in a sentence what is
+// waited for.
 func Migrate(ctx context.Context, databaseURL string, say func(sentence string)) (int, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
@@ -61,7 +64,8 @@ func Migrate(ctx context.Context, databaseURL string, say func(sentence string))
 		}
 		waits := "A migration waits for a table that others are using" + oldestTransaction(ctx, config)
 		if try == migrationTries {
-			return applied, fmt.Errorf("db: migrate: gave up after %d tries. %s. End what holds the table, and run martelo migrate again: %w", try, waits, err)
+			return applied, fmt.Errorf("db: migrate: gave up after %d tries. %s. End what holds the table, "+
+				"and run martelo migrate again: %w", try, waits, err)
 		}
 		if say != nil && try%migrationSayEvery == 1 {
 			say(waits + ". Bids go on; it is tried again until that ends.")
@@ -83,8 +87,8 @@ func partly(err error) int {
 	return 0
 }
 
-// oldestTransaction says whose transaction has been open for the longest, which most likely holds the table. It says nothing when that cannot
-// be seen.
+// oldestTransaction says whose transaction has been open for the longest, which most likely holds
+// the table. It says nothing when that cannot be seen.
 func oldestTransaction(ctx context.Context, config *pgx.ConnConfig) string {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

@@ -23,7 +23,8 @@ type TransactionOldestRow struct {
 	Seconds         int64
 }
 
-// TransactionOldest tells whose transaction on this database has been open for the longest, migrations apart.
+// TransactionOldest tells whose transaction on this database has been open for the longest,
+// migrations apart.
 func (q *Queries) TransactionOldest(ctx context.Context) (TransactionOldestRow, error) {
 	row := q.db.QueryRow(ctx, TransactionOldest)
 	var i TransactionOldestRow

@@ -102,8 +102,9 @@ type OutboxBidsRow struct {
 	Bid Bid
 }
 
-// OutboxBids reads the bids that several event rows point at. OFFSET 0 keeps the subquery whole, which makes it one range of the index for
-// each row: a join reads every bid of the auction instead.
+// OutboxBids reads the bids that several event rows point at. OFFSET 0 keeps the subquery whole,
+// which makes it one range of the index for each row: a join reads every bid of the auction
+// instead.
 func (q *Queries) OutboxBids(ctx context.Context, arg OutboxBidsParams) ([]OutboxBidsRow, error) {
 	rows, err := q.db.Query(ctx, OutboxBids, arg.AuctionIds, arg.FirstSeqs, arg.LastSeqs)
 	if err != nil {
@@ -171,8 +172,8 @@ type OutboxHeadRow struct {
 	LastSeq   *int64
 }
 
-// OutboxHead are a topic's oldest rows not told yet, without those of the auctions set aside. A row's id is drawn under its auction's row lock,
-// so an auction's rows are in order.
+// OutboxHead are a topic's oldest rows not told yet, without those of the auctions set aside. A
+// row's id is drawn under its auction's row lock, so an auction's rows are in order.
 func (q *Queries) OutboxHead(ctx context.Context, arg OutboxHeadParams) ([]OutboxHeadRow, error) {
 	rows, err := q.db.Query(ctx, OutboxHead, arg.Topic, arg.SetAside, arg.RowLimit)
 	if err != nil {
@@ -203,8 +204,8 @@ const OutboxRelayLock = `-- name: OutboxRelayLock :one
 SELECT pg_try_advisory_xact_lock($1)
 `
 
-// OutboxRelayLock makes one relay at a time the teller, so that each auction's events leave in order. The lock ends with the
-// transaction, also when its node dies.
+// OutboxRelayLock makes one relay at a time the teller, so that each auction's events leave in
+// order. The lock ends with the transaction, also when its node dies.
 func (q *Queries) OutboxRelayLock(ctx context.Context, key int64) (bool, error) {
 	row := q.db.QueryRow(ctx, OutboxRelayLock, key)
 	var pg_try_advisory_xact_lock bool

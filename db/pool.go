@@ -80,8 +80,8 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 		if fault.Code != readOnlyTransaction {
 			return usual(c, fault)
 		}
-		// A connection keeps the mode it was opened in: none of before a failover, or of a time when the database was read-only, may
-		// be used again.
+		// A connection keeps the mode it was opened in: none of before a failover, or of a time
+		// when the database was read-only, may be used again.
 		pool.Reset()
 		return false
 	}
@@ -98,8 +98,9 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 	return pool, err
 }
 
-// Ready tells whether bids can be written: PostgreSQL has the schema that this program was built with, or a later one, takes writes to the
-// tables that bids go to, and confirms a commit, with its synchronous standby where there is one.
+// Ready tells whether bids can be written: PostgreSQL has the schema that this program was built
+// with, or a later one, takes writes to the tables that bids go to, and confirms a commit, with its
+// synchronous standby where there is one.
 func Ready(ctx context.Context, pool *pgxpool.Pool) error {
 	var applied bool
 	err := pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM goose_db_version WHERE version_id = $1 AND is_applied)", migrations.Latest()).Scan(&applied)

@@ -19,8 +19,8 @@ INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accept
 SELECT moved.id, 1, 1, 1, 1, gen_random_uuid(), clock_timestamp() FROM moved
 `
 
-// WritesTaken asks for everything that taking a bid asks of PostgreSQL (a server that takes writes, the tables, the right to change them), but
-// for a row of its own: it changes none.
+// WritesTaken asks for everything that taking a bid asks of PostgreSQL (a server that takes writes,
+// the tables, the right to change them), but for a row of its own: it changes none.
 func (q *Queries) WritesTaken(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, WritesTaken)
 	return err

@@ -179,7 +179,8 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	}
 }
 
-// While somebody reads a table for long, a migration that changes it lets bids pass, says whom it waits for, and is done soon after.
+// While somebody reads a table for long, a migration that changes it lets bids pass, says whom it
+// waits for, and is done soon after.
 func TestAMigrationLetsBidsPass(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

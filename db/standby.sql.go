@@ -13,9 +13,10 @@ const StandbyWait = `-- name: StandbyWait :one
 SELECT (pg_logical_emit_message(true, 'martelo', '') IS NOT NULL)::boolean AS written
 `
 
-// StandbyWait makes the COMMIT of a transaction that only reads wait like one that writes: until what it has read is on the synchronous
-// standby too, where there is one. A commit that gave up waiting has left its rows visible on the primary alone. The message means
-// nothing and is read by nobody; it is there so that the transaction has something to commit.
+// StandbyWait makes the COMMIT of a transaction that only reads wait like one that writes: until
+// what it has read is on the synchronous standby too, where there is one. A commit that gave up
+// waiting has left its rows visible on the primary alone. The message means nothing and is read by
+// nobody; it is there so that the transaction has something to commit.
 func (q *Queries) StandbyWait(ctx context.Context) (bool, error) {
 	row := q.db.QueryRow(ctx, StandbyWait)
 	var written bool

@@ -1,6 +1,6 @@
 -- name: WritesTaken :exec
--- WritesTaken asks for everything that taking a bid asks of PostgreSQL (a server that takes writes, the tables, the right to change them), but
--- for a row of its own: it changes none.
+-- WritesTaken asks for everything that taking a bid asks of PostgreSQL (a server that takes writes,
+-- the tables, the right to change them), but for a row of its own: it changes none.
 WITH moved AS (
     UPDATE auctions SET version = version + 1 WHERE false RETURNING auctions.id
 ), told AS (

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// probeWithin bounds the question whether a store takes writes, and answerFor is for how long its answer counts: together they make
-	// readiness known within about a second.
+	// probeWithin bounds the question whether a store takes writes, and answerFor is for how long
+	// its answer counts: together they make readiness known within about a second.
 	probeWithin = 600 * time.Millisecond
 	answerFor   = 500 * time.Millisecond
 )
 
-// probe asks whether a store takes writes, one question at a time and no oftener than every answerFor, however many want to know.
+// probe asks whether a store takes writes, one question at a time and no oftener than every
+// answerFor, however many want to know.
 type probe struct {
 	ask func(context.Context) error
 

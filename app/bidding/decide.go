@@ -19,8 +19,9 @@ import (
 	"martelo/db"
 )
 
-// attemptsMax is how often a batch is decided anew: when its decision no longer held at the write, as when the end passed in between, when the
-// auction was moved to the other lane, or when the connection was opened while the server took no writes. More often does not happen.
+// attemptsMax is how often a batch is decided anew: when its decision no longer held at the write,
+// as when the end passed in between, when the auction was moved to the other lane. More often does
+// not happen.
 const attemptsMax = 5
 
 // errStale says that the write found the row or the clock other than decided.
@@ -36,10 +37,13 @@ func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.A
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), decideWithin)
 	defer cancel()
-	for range attemptsMax {
+	for attempt := range attemptsMax {
 		answers, update, err = d.inItsLane(ctx, id, requests)
+		if attempt == 0 && db.IsReadOnly(err) {
+			continue // the connection may be older than the server's readiness to write; it is closed now
+		}
 		if !errors.Is(err, errStale) && !errors.Is(err, errHot) && !errors.Is(err, hot.ErrStandard) &&
-			!db.IsUnique(err, "bids_request_key") && !db.IsReadOnly(err) {
+			!db.IsUnique(err, "bids_request_key") {
 			break
 		}
 	}
@@ -98,8 +102,9 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	return answers, &live.Update{State: after, Recent: newest(accepted, locked.recent)}, nil
 }
 
-// end ends a transaction that has written nothing. Refusals promise nothing, so a rollback will do, which waits for no fsync. An earlier bid that is
-// answered again is a promise like the first time: it must be where its own commit would have brought it, which may have failed.
+// end ends a transaction that has written nothing. Refusals promise nothing, so a rollback will do,
+// which waits for no fsync. An earlier bid that is answered again is a promise like the first time:
+// it must be where its own commit would have brought it, which may have failed.
 func end(ctx context.Context, conn *pgxpool.Conn, answers []auction.Answer) error {
 	if !slices.ContainsFunc(answers, func(a auction.Answer) bool { return a.Replayed }) {
 		_, err := conn.Exec(ctx, "ROLLBACK")

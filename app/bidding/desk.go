@@ -77,7 +77,8 @@ type answer struct {
 func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metrics prometheus.Registerer) *Desk {
 	with := promauto.With(metrics)
 	return &Desk{
-		pool: pool, announce: announce, log: log, queues: map[int64]*queue{}, early: newEarly(), loop: loop.New("desk", log, metrics),
+		pool: pool, announce: announce, log: log, queues: map[int64]*queue{}, early: newEarly(),
+		loop: loop.New("desk", log, metrics),
 		refusedEarly: with.NewCounter(prometheus.CounterOpts{
 			Name: "martelo_desk_refused_early_total", Help: "Bids below a price this node knew, refused without asking the database.",
 		}),
@@ -211,7 +212,8 @@ func refuseStale(batch []*ticket, now time.Time) []*ticket {
 	return fresh
 }
 
-// Stop takes no more bids and returns when those taken are decided, or when ctx ends. It returns an error only if some are not.
+// Stop takes no more bids and returns when those taken are decided, or when ctx ends. It returns an
+// error only if some are not.
 func (d *Desk) Stop(ctx context.Context) error {
 	d.mu.Lock()
 	d.stopped = true

@@ -7,8 +7,9 @@ import (
 	"martelo/db"
 )
 
-// faultyFor is for how long a commit that failed makes the node unready, unless one succeeds: long enough for a balancer to see it, and
-// short, since without bids nothing else would tell that it is over.
+// faultyFor is for how long a commit that failed makes the node unready, unless one succeeds: long
+// enough for a balancer to see it, and short, since without bids nothing else would tell that it is
+// over.
 const faultyFor = 5 * time.Second
 
 // fault is the last failure to write that was not one auction's own, such as a disk that is full.
@@ -28,7 +29,8 @@ func (f *fault) note(err error) {
 	f.err, f.until = err, time.Now().Add(faultyFor)
 }
 
-// Fault returns what kept the last bids from being written, if that was a moment ago and nothing was written since.
+// Fault returns what kept the last bids from being written, if that was a moment ago and nothing
+// was written since.
 func (d *Desk) Fault() error {
 	d.fault.mu.Lock()
 	defer d.fault.mu.Unlock()

@@ -51,9 +51,18 @@ func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metri
 	return &Closer{
 		queries: db.New(pool), announce: announce, log: log, passedOver: map[int64]time.Time{},
 		opener: loop.New("opener", log, metrics), closer: loop.New("closer", log, metrics),
-		closed:   with.NewCounter(prometheus.CounterOpts{Name: "martelo_auctions_closed_total", Help: "Auctions this node closed."}),
-		failed:   with.NewCounter(prometheus.CounterOpts{Name: "martelo_auctions_close_failures_total", Help: "Times this node could not close an auction whose end had come."}),
-		unopened: with.NewCounter(prometheus.CounterOpts{Name: "martelo_auctions_open_failures_total", Help: "Times this node could not open an auction whose start had come."}),
+		closed: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_auctions_closed_total",
+			Help: "Auctions this node closed.",
+		}),
+		failed: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_auctions_close_failures_total",
+			Help: "Times this node could not close an auction whose end had come.",
+		}),
+		unopened: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_auctions_open_failures_total",
+			Help: "Times this node could not open an auction whose start had come.",
+		}),
 	}
 }
 
@@ -113,7 +122,8 @@ func (c *Closer) closeDue(ctx context.Context) error {
 	})
 }
 
-// work is what opening and closing do differently: what is due is done in sets, or named and done one by one.
+// work is what opening and closing do differently: what is due is done in sets, or named and done
+// one by one.
 type work struct {
 	doing  string
 	failed prometheus.Counter
@@ -151,8 +161,9 @@ func (c *Closer) inSets(ctx context.Context, w work) error {
 	}
 }
 
-// oneByOne does what is due in single steps after a set was refused, and passes over those that refuse. Each step has a time limit of its own:
-// what was done stays done, and the next turn goes on.
+// oneByOne does what is due in single steps after a set was refused, and passes over those that
+// refuse. Each step has a time limit of its own: what was done stays done, and the next turn goes
+// on.
 func (c *Closer) oneByOne(ctx context.Context, w work) error {
 	within, cancel := context.WithTimeout(ctx, turnWithin)
 	ids, err := w.ids(within)
@@ -195,7 +206,8 @@ func (c *Closer) tell(w work, rows []db.Auction) error {
 	return failed
 }
 
-// passOver lists the auctions that refused lately. How long they are left alone is this process's own affair.
+// passOver lists the auctions that refused lately. How long they are left alone is this process's
+// own affair.
 func (c *Closer) passOver() []int64 {
 	ids := make([]int64, 0, len(c.passedOver))
 	for id, until := range c.passedOver {
@@ -210,7 +222,9 @@ func (c *Closer) passOver() []int64 {
 func (c *Closer) untilNext(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
-	wait, err := c.queries.AuctionNextDue(ctx, db.AuctionNextDueParams{OtherwiseMilliseconds: wakeEvery.Milliseconds(), PassedOver: c.passOver()})
+	wait, err := c.queries.AuctionNextDue(ctx, db.AuctionNextDueParams{
+		OtherwiseMilliseconds: wakeEvery.Milliseconds(), PassedOver: c.passOver(),
+	})
 	if err != nil {
 		return wakeEvery
 	}

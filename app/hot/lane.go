@@ -85,7 +85,9 @@ func New(o Options) *Lane {
 	return &Lane{
 		pool: o.Database, client: ownClient(o.Redis), announce: o.Announce, log: o.Log, allowWeaker: o.AllowWeaker,
 		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
-		settler: loop.New("settler", o.Log, o.Metrics), closer: loop.New("hot closer", o.Log, o.Metrics), watcher: loop.New("hot watcher", o.Log, o.Metrics),
+		settler: loop.New("settler", o.Log, o.Metrics),
+		closer:  loop.New("hot closer", o.Log, o.Metrics),
+		watcher: loop.New("hot watcher", o.Log, o.Metrics),
 		metrics: laneMetrics{
 			lag:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_hot_settle_lag_seconds", Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this node last looked."}),
 			settled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_settled_bids_total", Help: "Bids this node has written from Redis to PostgreSQL."}),

@@ -92,8 +92,8 @@ func (l *Lane) load(ctx context.Context, id int64) (*terms, error) {
 			return err
 		}
 		if t != nil {
-			// The commit of whoever loaded it may have failed and be visible all the same. Nothing is decided under an epoch that
-			// PostgreSQL might still lose.
+			// The commit of whoever loaded it may have failed and be visible all the same. Nothing
+			// is decided under an epoch that PostgreSQL might still lose.
 			_, err = q.StandbyWait(ctx)
 			return err
 		}

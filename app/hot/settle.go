@@ -120,7 +120,8 @@ func (l *Lane) checkAhead(ctx context.Context, row db.AuctionHotOpenRow) {
 	}
 }
 
-// settleDirty settles what is marked. The error is that of one auction that could not be settled; the others were.
+// settleDirty settles what is marked. The error is that of one auction that could not be settled;
+// the others were.
 func (l *Lane) settleDirty(ctx context.Context) error {
 	var settling sync.WaitGroup
 	var mu sync.Mutex
@@ -193,8 +194,8 @@ func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, la
 		}
 		after = row.State()
 		if len(entries) == 0 {
-			// What the stream still holds is in the log, by a commit that may have failed and be visible all the same. It is trimmed only
-			// when PostgreSQL cannot lose it any more.
+			// What the stream still holds is in the log, by a commit that may have failed and be
+			// visible all the same. It is trimmed only when PostgreSQL cannot lose it any more.
 			_, err = q.StandbyWait(ctx)
 			return err
 		}

@@ -24,7 +24,8 @@ const (
 	connectionsMax = 32
 )
 
-// readyKey is written to see whether Redis takes writes. It means nothing, and goes by itself after readyKeyFor.
+// readyKey is written to see whether Redis takes writes. It means nothing, and goes by itself after
+// readyKeyFor.
 const (
 	readyKey    = "rate:{ready}"
 	readyKeyFor = time.Minute
@@ -57,7 +58,8 @@ func Open(of *redis.Client, log *slog.Logger) *Limits {
 // Close gives the connections back.
 func (l *Limits) Close() error { return l.client.Close() }
 
-// Ping tells whether Redis takes writes: one that is out of memory, follows another or wants a password answers and counts nothing.
+// Ping tells whether Redis takes writes: one that is out of memory, follows another or wants a
+// password answers and counts nothing.
 func (l *Limits) Ping(ctx context.Context) error {
 	return l.client.Set(ctx, readyKey, "", readyKeyFor).Err()
 }

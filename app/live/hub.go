@@ -97,8 +97,8 @@ func New(o Options) *Hub {
 func (h *Hub) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for name, role := range map[string]func(context.Context){
-		"clock": h.clock.run, "first states": h.store.serve, "doubts": h.store.settle, "reconciler": h.store.reconcile, "publisher": h.publish.run,
-		"subscriber": h.bus.run, "fan-out": h.fanOut, "live sweeper": h.sweep,
+		"clock": h.clock.run, "first states": h.store.serve, "doubts": h.store.settle, "reconciler": h.store.reconcile,
+		"publisher": h.publish.run, "subscriber": h.bus.run, "fan-out": h.fanOut, "live sweeper": h.sweep,
 	} {
 		running.Go(func() { loop.New(name, h.log, h.registry).Keep(ctx, role) })
 	}

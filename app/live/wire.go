@@ -38,7 +38,7 @@ type wireState struct {
 	Version       int64     `json:"version"`
 	SellerID      int64     `json:"seller"`
 	Currency      string    `json:"currency"`
-	Digits        *int      `json:"digits,omitempty"` // of the currency, as stored; nodes before release 0.3 do not say
+	Digits        *int      `json:"digits,omitempty"` // of the currency, as stored; older nodes do not say
 	StartPrice    int64     `json:"start"`
 	MinIncrement  int64     `json:"increment"`
 	CurrentPrice  int64     `json:"price"`
@@ -115,7 +115,8 @@ func decodeWire(id int64, message string) (*Update, error) {
 	return u, nil
 }
 
-// currency is what the sender's row says; the list of currencies is only asked when it does not say.
+// currency is what the sender's row says; the list of currencies is only asked when it does not
+// say.
 func (w wireState) currency() (money.Currency, error) {
 	if w.Digits == nil || !codeForm.MatchString(w.Currency) {
 		return money.ParseCurrency(w.Currency)

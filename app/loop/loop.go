@@ -1,5 +1,5 @@
-// Package loop keeps the endless work of a node going. A turn that fails or panics is counted and told once, until it goes well again; it
-// ends neither the loop nor the program.
+// Package loop keeps the endless work of a node going. A turn that fails or panics is counted and
+// told once, until it goes well again; it ends neither the loop nor the program.
 package loop
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// againAfter is the pause before work that panicked is begun anew, so that a fault that stays does not spin.
+// againAfter is the pause before work that panicked is begun anew, so that a fault that stays does
+// not spin.
 const againAfter = time.Second
 
 // PanicError is a panic that was caught, with the stack of where it was.
@@ -35,7 +36,8 @@ func Safely(work func() error) (err error) {
 	return work()
 }
 
-// Guard does some work of its own, such as one connection's; a panic in it is logged and ends nothing else.
+// Guard does some work of its own, such as one connection's; a panic in it is logged and ends
+// nothing else.
 func Guard(log *slog.Logger, name string, work func()) {
 	err := Safely(func() error {
 		work()
@@ -65,7 +67,8 @@ const (
 	panicking
 )
 
-// New makes a loop. Its failures are counted as martelo_loop_failures_total, under its name; all loops of a registry share that metric.
+// New makes a loop. Its failures are counted as martelo_loop_failures_total, under its name; all
+// loops of a registry share that metric.
 func New(name string, log *slog.Logger, metrics prometheus.Registerer) *Loop {
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "martelo_loop_failures_total", Help: "Turns of the node's endless work that failed, by loop.",
@@ -86,8 +89,8 @@ func (l *Loop) Turn(ctx context.Context, turn func(context.Context) error) error
 	return err
 }
 
-// Note counts a failed turn, and tells when turns begin to fail and when they go well again. A turn that was cut short by the end of
-// ctx says nothing.
+// Note counts a failed turn, and tells when turns begin to fail and when they go well again. A turn
+// that was cut short by the end of ctx says nothing.
 func (l *Loop) Note(ctx context.Context, err error) {
 	if err != nil && ctx.Err() != nil {
 		return

@@ -15,7 +15,8 @@ import (
 	"martelo/app/loop"
 )
 
-// Each failed turn is counted, but only a change is told: a store that is away for an hour makes two lines.
+// Each failed turn is counted, but only a change is told: a store that is away for an hour makes
+// two lines.
 func TestOnlyAChangeIsTold(t *testing.T) {
 	var log bytes.Buffer
 	metrics := prometheus.NewRegistry()

@@ -46,8 +46,9 @@ func ParseCurrency(code string) (Currency, error) {
 	return Currency{code: code, digits: digits}, nil
 }
 
-// StoredCurrency is the currency of amounts that were written down with its number of decimals, which says how to read them for ever. Lists of
-// currencies change: a code may have left them since, or come to have other decimals.
+// StoredCurrency is the currency of amounts that were written down with its number of decimals,
+// which says how to read them for ever. Lists of currencies change: a code may have left them
+// since, or come to have other decimals.
 func StoredCurrency(code string, digits int) Currency {
 	return Currency{code: code, digits: uint8(min(max(digits, 0), decimalsMax))}
 }

@@ -28,7 +28,8 @@ const (
 	// turnWithin bounds one turn, with the handing over in it. The transaction is idle meanwhile, so it stays below
 	// what PostgreSQL lets a transaction idle.
 	turnWithin = 2500 * time.Millisecond
-	// publishWithin bounds the handing over. What was acknowledged until then can still be deleted in the same turn.
+	// publishWithin bounds the handing over. What was acknowledged until then can still be deleted
+	// in the same turn.
 	publishWithin = 1500 * time.Millisecond
 	// pollEvery is how long after a fact its event may leave. What comes meanwhile shares a turn: turns without a pause, one for each
 	// batch of bids, took a tenth of the machine and half of the disk's fsyncs from the bids.
@@ -36,8 +37,9 @@ const (
 	// retryFirst and retryMax are the pauses after a failure: short, then doubled.
 	retryFirst = 250 * time.Millisecond
 	retryMax   = 15 * time.Second
-	// setAsideFor is how long the events of an auction wait whose facts cannot be read, before they are looked at again. setAsideMax bounds
-	// how many auctions may: more is no bad row but a bad database.
+	// setAsideFor is how long the events of an auction wait whose facts cannot be read, before they
+	// are looked at again. setAsideMax bounds how many auctions may: more is no bad row but a bad
+	// database.
 	setAsideFor = time.Minute
 	setAsideMax = 10_000
 	// backlogEvery is how often the backlog is measured, and backlogMax where counting stops.
@@ -47,16 +49,18 @@ const (
 	relayLockKey = 0x6d617274656c6f
 )
 
-// Sink is where events go: the log, Kafka. Publish returns one error for each event, nil for those that are acknowledged, when ctx ends at
-// the latest. An event may come again after a failure.
+// Sink is where events go: the log, Kafka. Publish returns one error for each event, nil for those
+// that are acknowledged, when ctx ends at the latest. An event may come again after a failure.
 type Sink interface {
 	Publish(ctx context.Context, events []Event) []error
 }
 
-// Relay hands events to a sink: at least once, and in order for each auction within a topic. Any number of relays may run; one works at a time.
+// Relay hands events to a sink: at least once, and in order for each auction within a topic. Any
+// number of relays may run; one works at a time.
 //
-// A topic that the sink does not take rests, and the others go on. An auction whose facts cannot be read is set aside in that topic: its later
-// events wait for it, since they must not overtake, and those of other auctions do not.
+// A topic that the sink does not take rests, and the others go on. An auction whose facts cannot be
+// read is set aside in that topic: its later events wait for it, since they must not overtake, and
+// those of other auctions do not.
 type Relay struct {
 	pool *pgxpool.Pool
 	sink Sink
@@ -91,12 +95,28 @@ type line struct {
 func NewRelay(pool *pgxpool.Pool, sink Sink, log *slog.Logger, metrics prometheus.Registerer) *Relay {
 	with := promauto.With(metrics)
 	r := &Relay{
-		pool: pool, sink: sink, log: log, loop: loop.New("relay", log, metrics), topics: map[string]*topic{}, setAside: map[line]time.Time{},
-		told:       with.NewCounter(prometheus.CounterOpts{Name: "martelo_outbox_events_total", Help: "Events this node has handed to the sink."}),
-		waiting:    with.NewGauge(prometheus.GaugeOpts{Name: "martelo_outbox_waiting_rows", Help: "Rows that wait to be told (counting stops at 100,000 of a topic)."}),
-		oldest:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_outbox_oldest_seconds", Help: "Age of the oldest row that waits."}),
-		asideNow:   with.NewGauge(prometheus.GaugeOpts{Name: "martelo_outbox_set_aside", Help: "Auctions whose events wait in a topic because their facts cannot be read, as this node knows."}),
-		asideTotal: with.NewCounter(prometheus.CounterOpts{Name: "martelo_outbox_set_aside_total", Help: "Times this node found an auction whose facts cannot be read."}),
+		pool: pool, sink: sink, log: log, loop: loop.New("relay", log, metrics),
+		topics: map[string]*topic{}, setAside: map[line]time.Time{},
+		told: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_outbox_events_total",
+			Help: "Events this node has handed to the sink.",
+		}),
+		waiting: with.NewGauge(prometheus.GaugeOpts{
+			Name: "martelo_outbox_waiting_rows",
+			Help: "Rows that wait to be told (counting stops at 100,000 of a topic).",
+		}),
+		oldest: with.NewGauge(prometheus.GaugeOpts{
+			Name: "martelo_outbox_oldest_seconds",
+			Help: "Age of the oldest row that waits.",
+		}),
+		asideNow: with.NewGauge(prometheus.GaugeOpts{
+			Name: "martelo_outbox_set_aside",
+			Help: "Auctions whose events wait in a topic because their facts cannot be read, as this node knows.",
+		}),
+		asideTotal: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_outbox_set_aside_total",
+			Help: "Times this node found an auction whose facts cannot be read.",
+		}),
 	}
 	for _, name := range Topics {
 		r.topics[name] = &topic{loop: loop.New("relay "+name, log, metrics), pause: retryFirst}
@@ -104,7 +124,8 @@ func NewRelay(pool *pgxpool.Pool, sink Sink, log *slog.Logger, metrics prometheu
 	return r
 }
 
-// Run relays until ctx ends. Polling is the truth: an event needs no notice to be found. The backlog is measured whether events leave or not.
+// Run relays until ctx ends. Polling is the truth: an event needs no notice to be found. The
+// backlog is measured whether events leave or not.
 func (r *Relay) Run(ctx context.Context) {
 	var measuring sync.WaitGroup
 	defer measuring.Wait()
@@ -139,9 +160,10 @@ func (r *Relay) ready() (names []string) {
 	return names
 }
 
-// Turn hands over the oldest events of all topics and deletes the rows the sink has acknowledged, in one transaction. More tells that it took
-// as much as a turn may, so that others probably wait. A relay elsewhere that is at work makes this one do nothing. The error is what kept it
-// from working at all; what keeps one topic or one auction is counted and told, and the rest goes on.
+// Turn hands over the oldest events of all topics and deletes the rows the sink has acknowledged,
+// in one transaction. More tells that it took as much as a turn may, so that others probably wait.
+// A relay elsewhere that is at work makes this one do nothing. The error is what kept it from
+// working at all; what keeps one topic or one auction is counted and told, and the rest goes on.
 func (r *Relay) Turn(ctx context.Context) (more bool, err error) { return r.turn(ctx, Topics) }
 
 func (r *Relay) turn(ctx context.Context, names []string) (more bool, err error) {
@@ -175,7 +197,8 @@ func (r *Relay) turn(ctx context.Context, names []string) (more bool, err error)
 	return more && err == nil, err
 }
 
-// head reads the oldest rows of the topics, in the order in which they were written. Full tells that more wait.
+// head reads the oldest rows of the topics, in the order in which they were written. Full tells
+// that more wait.
 func (r *Relay) head(ctx context.Context, q *db.Queries, names []string) (rows []db.OutboxHeadRow, full bool, err error) {
 	horizon := int64(math.MaxInt64)
 	for _, name := range names {
@@ -188,13 +211,15 @@ func (r *Relay) head(ctx context.Context, q *db.Queries, names []string) (rows [
 		}
 		rows = append(rows, found...)
 	}
-	// Beyond the horizon rows are missing: an auction is not told as closed before its last bid, unless the bids' topic rests.
+	// Beyond the horizon rows are missing: an auction is not told as closed before its last bid,
+	// unless the bids' topic rests.
 	rows = slices.DeleteFunc(rows, func(row db.OutboxHeadRow) bool { return row.ID > horizon })
 	slices.SortFunc(rows, func(a, b db.OutboxHeadRow) int { return cmp.Compare(a.ID, b.ID) })
 	return rows, full, nil
 }
 
-// passedOver lists the auctions set aside in a topic. How long they are left alone is this process's own affair.
+// passedOver lists the auctions set aside in a topic. How long they are left alone is this
+// process's own affair.
 func (r *Relay) passedOver(name string) []int64 {
 	ids := []int64{}
 	for l, until := range r.setAside {
@@ -219,8 +244,9 @@ func bounded(rows []db.OutboxHeadRow) []db.OutboxHeadRow {
 	return rows
 }
 
-// tell hands the rows' events over and returns the ids of those rows, by topic, whose events are all acknowledged. After the first of a line
-// that is not, none of it counts: it comes again, in order.
+// tell hands the rows' events over and returns the ids of those rows, by topic, whose events are
+// all acknowledged. After the first of a line that is not, none of it counts: it comes again, in
+// order.
 func (r *Relay) tell(ctx context.Context, rows []db.OutboxHeadRow) (told map[string][]int64, err error) {
 	rows, made, err := r.assemble(ctx, rows)
 	if err != nil || len(rows) == 0 {
@@ -266,8 +292,11 @@ func (t *topic) note(ctx context.Context, err error) {
 	t.pause = min(2*t.pause, retryMax)
 }
 
-// assemble makes the rows' events. A line whose facts cannot be read is set aside, and its rows are left out.
-func (r *Relay) assemble(ctx context.Context, rows []db.OutboxHeadRow) (kept []db.OutboxHeadRow, made [][]Event, err error) {
+// assemble makes the rows' events. A line whose facts cannot be read is set aside, and its rows are
+// left out.
+func (r *Relay) assemble(
+	ctx context.Context, rows []db.OutboxHeadRow,
+) (kept []db.OutboxHeadRow, made [][]Event, err error) {
 	events, faults, err := r.read(ctx, rows)
 	if err != nil {
 		return nil, nil, err
@@ -312,8 +341,8 @@ func (r *Relay) putAside(l line, why error) error {
 	return nil
 }
 
-// read makes each row's events, or says why its facts cannot be read. Those of many rows are read together; when that fails because of one of
-// them, in halves.
+// read makes each row's events, or says why its facts cannot be read. Those of many rows are read
+// together; when that fails because of one of them, in halves.
 func (r *Relay) read(ctx context.Context, rows []db.OutboxHeadRow) (events [][]Event, faults []error, err error) {
 	var f facts
 	err = loop.Safely(func() (err error) {
@@ -418,7 +447,8 @@ func (r *Relay) measureAll(ctx context.Context) {
 	}
 }
 
-// measure sets the gauges of the backlog. While PostgreSQL cannot be asked they keep what they said.
+// measure sets the gauges of the backlog. While PostgreSQL cannot be asked they keep what they
+// said.
 func (r *Relay) measure(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()

@@ -345,7 +345,8 @@ func TestTurnsFollowAtOnceOnlyWhenTheyAreFull(t *testing.T) {
 	}
 }
 
-// A topic that nobody takes holds no other up, however much of it waits; when it is taken again nothing is missing.
+// A topic that nobody takes holds no other up, however much of it waits; when it is taken again
+// nothing is missing.
 func TestATopicThatIsRefusedHoldsNoOtherUp(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Pool(t)
@@ -377,13 +378,15 @@ func TestATopicThatIsRefusedHoldsNoOtherUp(t *testing.T) {
 	}
 }
 
-// A row whose facts are missing, or cannot be read, keeps its own auction's later events of its topic, and nothing else.
+// A row whose facts are missing, or cannot be read, keeps its own auction's later events of its
+// topic, and nothing else.
 func TestARowThatCannotBeReadHoldsOnlyItsAuctionUp(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Pool(t)
 	auctions := fill(t, pool, 4, 3)
 	for _, sql := range []string{
-		fmt.Sprintf(`INSERT INTO outbox (topic, auction_id, first_seq, last_seq) VALUES ('bid-accepted', %d, 99, 99), ('auction-closed', 77, NULL, NULL)`, auctions[0]),
+		fmt.Sprintf(`INSERT INTO outbox (topic, auction_id, first_seq, last_seq)
+			VALUES ('bid-accepted', %d, 99, 99), ('auction-closed', 77, NULL, NULL)`, auctions[0]),
 		fmt.Sprintf(`UPDATE outbox SET last_seq = 50 WHERE topic = 'bid-accepted' AND auction_id = %d AND first_seq = 2`, auctions[1]),
 		`ALTER TABLE auctions DISABLE TRIGGER USER`,
 		fmt.Sprintf(`UPDATE auctions SET start_at = '-infinity' WHERE id = %d`, auctions[2]), // no time.Time holds it
@@ -445,7 +448,8 @@ func figure(t testing.TB, metrics *prometheus.Registry, name, loop string) float
 	return 0
 }
 
-// One topic's broker that has taken a request and does not answer, and one that refuses, leave the other topic's events alone.
+// One topic's broker that has taken a request and does not answer, and one that refuses, leave the
+// other topic's events alone.
 func TestKafkaTopicsGoTheirOwnWays(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, outbox.TopicBidAccepted, outbox.TopicAuctionClosed),

@@ -11,17 +11,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// LogSink writes each event as a line of the program's log. It writes past the log's level: what is not written is lost.
+// LogSink writes each event as a line of the program's log. It writes past the log's level: what is
+// not written is lost.
 type LogSink struct{ Handler slog.Handler }
 
-// Publish writes the events. One that cannot be written is not acknowledged, nor are those after it.
+// Publish writes the events. One that cannot be written is not acknowledged, nor are those after
+// it.
 func (s LogSink) Publish(ctx context.Context, events []Event) []error {
 	outcome := make([]error, len(events))
 	var failed error
 	for i, e := range events {
 		if failed == nil {
 			line := slog.NewRecord(time.Now(), slog.LevelInfo, "event", 0)
-			line.AddAttrs(slog.String("topic", e.Topic), slog.String("key", e.Key), slog.String("eventId", e.ID), slog.Any("value", json.RawMessage(e.Value)))
+			line.AddAttrs(
+				slog.String("topic", e.Topic), slog.String("key", e.Key), slog.String("eventId", e.ID),
+				slog.Any("value", json.RawMessage(e.Value)))
 			failed = s.Handler.Handle(ctx, line)
 		}
 		outcome[i] = failed
@@ -29,11 +33,13 @@ func (s LogSink) Publish(ctx context.Context, events []Event) []error {
 	return outcome
 }
 
-// errUnfinished says that a topic's brokers have not answered about earlier events. Until they do they are given no more.
+// errUnfinished says that a topic's brokers have not answered about earlier events. Until they do
+// they are given no more.
 var errUnfinished = errors.New("the brokers have not answered yet")
 
-// KafkaSink writes each event to the Kafka topic of its name, keyed by auction, so that a partition keeps each auction's order. Each topic
-// has a client of its own: one that is full of what its brokers do not take leaves room to the others.
+// KafkaSink writes each event to the Kafka topic of its name, keyed by auction, so that a partition
+// keeps each auction's order. Each topic has a client of its own: one that is full of what its
+// brokers do not take leaves room to the others.
 type KafkaSink struct{ clients map[string]*kgo.Client }
 
 // NewKafkaSink makes a sink for the brokers given as host:port. It connects when first used. The producer is idempotent and waits for all
@@ -51,8 +57,8 @@ func NewKafkaSink(brokers []string) (*KafkaSink, error) {
 	return s, nil
 }
 
-// Publish hands the events to the brokers and waits until they have them, or ctx ends: brokers that have taken a request and do not answer
-// would keep the library waiting for longer.
+// Publish hands the events to the brokers and waits until they have them, or ctx ends: brokers that
+// have taken a request and do not answer would keep the library waiting for longer.
 func (s *KafkaSink) Publish(ctx context.Context, events []Event) []error {
 	outcome := make([]error, len(events))
 	type answer struct {

@@ -61,8 +61,8 @@ func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 	return id, db.Unavailable(err)
 }
 
-// insert writes the auction, or finds the one that was opened with the same key before. Either is confirmed only when it is as durable as a commit
-// makes it: the first one's may have failed.
+// insert writes the auction, or finds the one that was opened with the same key before. Either is
+// confirmed only when it is as durable as a commit makes it: the first one's may have failed.
 func (d *Desk) insert(ctx context.Context, arg db.AuctionInsertParams) (id int64, err error) {
 	err = db.InTx(ctx, d.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -70,7 +70,8 @@ func (d *Desk) insert(ctx context.Context, arg db.AuctionInsertParams) (id int64
 		if !db.IsNoRows(err) || arg.RequestID == nil {
 			return err
 		}
-		if id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: arg.SellerID, RequestID: arg.RequestID}); err != nil {
+		id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: arg.SellerID, RequestID: arg.RequestID})
+		if err != nil {
 			return err
 		}
 		_, err = q.StandbyWait(ctx)

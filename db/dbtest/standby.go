@@ -15,12 +15,14 @@ const (
 	// standbyName is how a standby calls itself to its primary.
 	standbyName = "standby"
 
-	// followWithin is how long a standby may take to be followed by its primary, or to become one: a fraction of a second.
+	// followWithin is how long a standby may take to be followed by its primary, or to become one:
+	// a fraction of a second.
 	followWithin = 30 * time.Second
 )
 
-// StartStandby starts a copy of a test's PostgreSQL that follows it, and returns once the primary waits for it: from then on the
-// primary confirms nothing that the standby has not written to its disk.
+// StartStandby starts a copy of a test's PostgreSQL that follows it, and returns once the primary
+// waits for it: from then on the primary confirms nothing that the standby has not written to its
+// disk.
 func StartStandby(t testing.TB, primary *Server) *Server {
 	t.Helper()
 	base, err := home("test")
