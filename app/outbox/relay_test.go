@@ -448,8 +448,7 @@ func figure(t testing.TB, metrics *prometheus.Registry, name, loop string) float
 	return 0
 }
 
-// One topic's broker that has taken a request and does not answer, and one that refuses, leave the
-// other topic's events alone.
+// A topic that the brokers refuse leaves the other topic's events alone, and is made good.
 func TestKafkaTopicsGoTheirOwnWays(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, outbox.TopicBidAccepted, outbox.TopicAuctionClosed),
