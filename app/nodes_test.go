@@ -95,8 +95,14 @@ type node struct {
 }
 
 // start runs a node and returns when it serves.
-func (c *town) start(more ...string) *node {
+func (c *town) start(more ...string) *node { return c.startQuiet("", more...) }
+
+// startQuiet is start for a node whose log leaves out where it serves: it is told.
+func (c *town) startQuiet(listen string, more ...string) *node {
 	c.Helper()
+	if listen != "" {
+		more = append(more, "LISTEN_ADDR="+listen)
+	}
 	n := &node{town: c, cmd: exec.Command(program, "serve"), left: make(chan struct{})}
 	n.cmd.Env = c.environment(more...)
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -110,6 +116,16 @@ func (c *town) start(more ...string) *node {
 	address := make(chan string, 1)
 	go n.read(stderr, address)
 	c.Cleanup(n.kill)
+	if listen != "" {
+		eventually(c, startWithin, "the node serves", func() bool {
+			response, err := client.Get("http://" + listen + "/healthz")
+			if err == nil {
+				_ = response.Body.Close()
+			}
+			return err == nil
+		})
+		address <- listen
+	}
 	select {
 	case a := <-address:
 		n.url = "http://" + a

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,7 +23,7 @@ func migrate(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	applied, err := db.Migrate(ctx, s.DatabaseURL)
+	applied, err := db.Migrate(ctx, s.DatabaseURL, func(sentence string) { fmt.Fprintln(os.Stderr, "martelo:", sentence) })
 	if err != nil {
 		return err
 	}

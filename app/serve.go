@@ -30,6 +30,7 @@ import (
 	"martelo/app/identity"
 	"martelo/app/limits"
 	"martelo/app/live"
+	"martelo/app/loop"
 	"martelo/app/outbox"
 	"martelo/app/selling"
 	"martelo/db"
@@ -38,8 +39,14 @@ import (
 )
 
 const (
-	// leaveWithin is the contract's time from SIGTERM to the end; what takes longer is cut.
-	leaveWithin = 9 * time.Second
+	// leaveWithin is for how long a node that is told to stop answers those who are there.
+	// Connections that are left then are cut. With what follows it stays below the ten seconds of
+	// the contract.
+	leaveWithin = 8 * time.Second
+	// decideWithin is how much longer bids that were taken may take to be decided.
+	decideWithin = time.Second
+	// drainDelayMax leaves enough of leaveWithin to send the viewers away.
+	drainDelayMax = 5 * time.Second
 	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
 	drainFor = 3 * time.Second
 	// collectAt is how much a node's memory may grow, in a hundred of what is in use, before garbage is looked for, and collectFrom where it
@@ -148,10 +155,12 @@ func build(s settings) (h *house, err error) {
 	})
 	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot)
 	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
-		go h.sales.Promote(context.Background(), id)
+		go loop.Guard(h.log, "selling: promote", func() { h.sales.Promote(context.Background(), id) })
 	})
 	h.closer = closing.New(h.bidders, announce, h.log, h.metrics)
-	var sink outbox.Sink = outbox.LogSink{Log: h.log}
+	// Without brokers the log is where events are kept, so they are written whatever its level
+	// leaves out.
+	var sink outbox.Sink = outbox.LogSink{Handler: s.logHandler(min(s.LogLevel, slog.LevelInfo))}
 	if len(s.KafkaBrokers) > 0 {
 		if h.kafka, err = outbox.NewKafkaSink(s.KafkaBrokers); err != nil {
 			return h, err
@@ -188,7 +197,7 @@ func (h *house) door() (*web.Server, error) {
 		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
 		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
-		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
+		PingDatabase: h.takesBids, PingRedis: h.limits.Ping,
 		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
 		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
 	}), nil
@@ -200,10 +209,14 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){
-		h.identity.Run, h.hub.Run, h.closer.Run, h.hot.Run, h.relay.Run, h.people.Sessions().Sweep, h.drafts.Sweep,
+	sweeper, drafts := loop.New("sweeper", h.log, h.metrics), loop.New("drafts", h.log, h.metrics)
+	for name, role := range map[string]func(context.Context){
+		"identity": h.identity.Run, "hub": h.hub.Run, "closing": h.closer.Run, "hot lane": h.hot.Run,
+		"outbox":  h.relay.Run,
+		"sweeper": func(ctx context.Context) { h.people.Sessions().Sweep(ctx, sweeper) },
+		"drafts":  func(ctx context.Context) { h.drafts.Sweep(ctx, drafts) },
 	} {
-		running.Go(func() { role(roles) })
+		running.Go(func() { loop.New(name, h.log, h.metrics).Keep(roles, role) })
 	}
 	server := h.server.HTTP()
 	served := make(chan error, 1)
@@ -216,22 +229,43 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	}
 	h.log.Info("leaving")
-	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
-	defer cancel()
-	failure = errors.Join(failure, h.leave(leaving, server))
+	failure = errors.Join(failure, h.leave(context.WithoutCancel(ctx), server))
 	stopRoles()
 	running.Wait()
 	h.log.Info("left")
 	return failure
 }
 
+// leave lets a balancer see that the node goes, then takes no new connections and lets those who
+// are there finish. Who has not finished in time is cut, which is no failure; a bid that was taken
+// and is not decided is one.
 func (h *house) leave(ctx context.Context, server *http.Server) error {
 	h.server.Leave()
+	leaving, cancel := context.WithTimeout(ctx, leaveWithin)
+	defer cancel()
+	delay := time.NewTimer(h.settings.DrainDelay)
+	defer delay.Stop()
+	<-delay.C
 	var drained sync.WaitGroup
-	drained.Go(func() { h.hub.Drain(ctx, drainFor) })
-	shut := server.Shutdown(ctx)
+	drained.Go(func() {
+		loop.Guard(h.log, "live: drain", func() { h.hub.Drain(leaving, drainFor) })
+	})
+	if err := server.Shutdown(leaving); err != nil {
+		h.log.Warn("connections that did not come to their end are cut", "error", err)
+		_ = server.Close() // the listener is closed already
+	}
 	drained.Wait()
-	return errors.Join(shut, h.desk.Stop(ctx))
+	deciding, cancel := context.WithTimeout(ctx, decideWithin)
+	defer cancel()
+	return h.desk.Stop(deciding)
+}
+
+// takesBids returns nil if a bid that came now would probably be written.
+func (h *house) takesBids(ctx context.Context) error {
+	if err := h.desk.Fault(); err != nil {
+		return err
+	}
+	return db.Ready(ctx, h.bidders)
 }
 
 // close gives back what build has opened, in reverse.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 )
@@ -43,6 +44,9 @@ type settings struct {
 	HotLaneAllowEverysec bool `env:"HOT_LANE_ALLOW_EVERYSEC" envDefault:"false"`
 	// HotLaneAbove puts an auction that gets more than so many bids a second on one node into the hot lane; 0 is never.
 	HotLaneAbove int `env:"HOT_LANE_ABOVE" envDefault:"0"`
+	// DrainDelay is for how long a node that is told to stop still takes new connections, unready,
+	// so that a balancer sees it.
+	DrainDelay time.Duration `env:"DRAIN_DELAY" envDefault:"1s"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	// LogFormat is json or text.
@@ -86,7 +90,8 @@ var variables = map[string]string{
 	"OpenSelling": "OPEN_SELLING takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
 	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
 	"HotLaneAllowEverysec": "HOT_LANE_ALLOW_EVERYSEC takes true or false", "HotLaneAbove": "HOT_LANE_ABOVE takes a whole number",
-	"LogLevel": "LOG_LEVEL takes debug, info, warn or error",
+	"DrainDelay": "DRAIN_DELAY takes a time such as 1s or 500ms, from 0s to 5s",
+	"LogLevel":   "LOG_LEVEL takes debug, info, warn or error",
 }
 
 func named(err error) error {
@@ -123,6 +128,8 @@ func (s settings) check() []error {
 	refuse(s.DatabaseConnections < 4 || s.DatabaseConnections > 1000, "DATABASE_CONNECTIONS takes 4 to 1000")
 	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
+	refuse(s.DrainDelay < 0 || s.DrainDelay > drainDelayMax,
+		"DRAIN_DELAY takes a time from 0s to %s, not %s", drainDelayMax, s.DrainDelay)
 	refuse(s.HotLaneAbove < 0, "HOT_LANE_ABOVE takes 0 or more")
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
 	host, _, err := net.SplitHostPort(s.ProfileAddr)
@@ -144,10 +151,13 @@ func hasScheme(text string, schemes ...string) bool {
 	return false
 }
 
-func (s settings) logger() *slog.Logger {
-	options := &slog.HandlerOptions{Level: s.LogLevel}
+func (s settings) logger() *slog.Logger { return slog.New(s.logHandler(s.LogLevel)) }
+
+// logHandler writes lines of the level and above to the log.
+func (s settings) logHandler(level slog.Level) slog.Handler {
+	options := &slog.HandlerOptions{Level: level}
 	if s.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(os.Stderr, options))
+		return slog.NewTextHandler(os.Stderr, options)
 	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, options))
+	return slog.NewJSONHandler(os.Stderr, options)
 }

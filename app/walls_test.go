@@ -10,8 +10,8 @@ import (
 
 // rooms are the packages in the order in which they may know each other: each imports only rooms that stand before it.
 var rooms = []string{
-	"app/money", "app/text", "app/auction", "static", "migrations", "db", "app/identity", "app/account", "app/draft", "app/catalog", "app/limits", "app/live",
-	"app/outbox",
+	"app/money", "app/text", "app/auction", "static", "migrations", "app/loop", "db", "app/identity", "app/account",
+	"app/draft", "app/catalog", "app/limits", "app/live", "app/outbox",
 	"app/hot", "app/selling", "app/bidding", "app/closing", "templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app/bench", "app",
 }
 

@@ -418,14 +418,19 @@ func (q *Queries) AuctionLock(ctx context.Context, id int64) (Auction, error) {
 
 const AuctionNextDue = `-- name: AuctionNextDue :one
 SELECT COALESCE((EXTRACT(EPOCH FROM (LEAST(
-        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard'),
-        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED')) - clock_timestamp())) * 1000)::bigint, $1::bigint)::bigint AS wait_milliseconds
+        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])),
+        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED' AND id <> ALL ($1::bigint[]))) - clock_timestamp())) * 1000)::bigint, $2::bigint)::bigint AS wait_milliseconds
 `
 
+type AuctionNextDueParams struct {
+	PassedOver            []int64
+	OtherwiseMilliseconds int64
+}
+
 // AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will. A hot
-// auction counts neither: it ends in Redis.
-func (q *Queries) AuctionNextDue(ctx context.Context, otherwiseMilliseconds int64) (int64, error) {
-	row := q.db.QueryRow(ctx, AuctionNextDue, otherwiseMilliseconds)
+// auction does not count, since it ends in Redis, nor does one that is passed over.
+func (q *Queries) AuctionNextDue(ctx context.Context, arg AuctionNextDueParams) (int64, error) {
+	row := q.db.QueryRow(ctx, AuctionNextDue, arg.PassedOver, arg.OtherwiseMilliseconds)
 	var wait_milliseconds int64
 	err := row.Scan(&wait_milliseconds)
 	return wait_milliseconds, err
@@ -434,9 +439,9 @@ func (q *Queries) AuctionNextDue(ctx context.Context, otherwiseMilliseconds int6
 const AuctionOpenDue = `-- name: AuctionOpenDue :many
 WITH due AS MATERIALIZED (
     SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp())
+    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp()) AND waiting.id <> ALL ($1::bigint[])
     ORDER BY waiting.start_at, waiting.id
-    LIMIT $1
+    LIMIT $2
     FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE auctions
@@ -445,13 +450,18 @@ WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
 RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch
 `
 
+type AuctionOpenDueParams struct {
+	PassedOver []int64
+	RowLimit   int32
+}
+
 type AuctionOpenDueRow struct {
 	Auction Auction
 }
 
 // AuctionOpenDue opens up to row_limit scheduled auctions whose start has come.
-func (q *Queries) AuctionOpenDue(ctx context.Context, rowLimit int32) ([]AuctionOpenDueRow, error) {
-	rows, err := q.db.Query(ctx, AuctionOpenDue, rowLimit)
+func (q *Queries) AuctionOpenDue(ctx context.Context, arg AuctionOpenDueParams) ([]AuctionOpenDueRow, error) {
+	rows, err := q.db.Query(ctx, AuctionOpenDue, arg.PassedOver, arg.RowLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -459,6 +469,101 @@ func (q *Queries) AuctionOpenDue(ctx context.Context, rowLimit int32) ([]Auction
 	var items []AuctionOpenDueRow
 	for rows.Next() {
 		var i AuctionOpenDueRow
+		if err := rows.Scan(
+			&i.Auction.ID,
+			&i.Auction.SellerID,
+			&i.Auction.Currency,
+			&i.Auction.CurrencyDigits,
+			&i.Auction.StartPrice,
+			&i.Auction.MinIncrement,
+			&i.Auction.CurrentPrice,
+			&i.Auction.LeaderID,
+			&i.Auction.LeaderPaddle,
+			&i.Auction.BidCount,
+			&i.Auction.BidderCount,
+			&i.Auction.Status,
+			&i.Auction.Lane,
+			&i.Auction.SoftCloseWindowSeconds,
+			&i.Auction.SoftCloseExtendSeconds,
+			&i.Auction.StartAt,
+			&i.Auction.EndAt,
+			&i.Auction.OriginalEndAt,
+			&i.Auction.ClosedAt,
+			&i.Auction.CreatedAt,
+			&i.Auction.Version,
+			&i.Auction.RequestID,
+			&i.Auction.NominalPrice,
+			&i.Auction.LaneEpoch,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionOpenDueIDs = `-- name: AuctionOpenDueIDs :many
+SELECT id FROM auctions
+WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
+ORDER BY start_at, id
+LIMIT $2
+`
+
+type AuctionOpenDueIDsParams struct {
+	PassedOver []int64
+	RowLimit   int32
+}
+
+// AuctionOpenDueIDs names what AuctionOpenDue would open, to open one by one when a single row makes the set fail.
+func (q *Queries) AuctionOpenDueIDs(ctx context.Context, arg AuctionOpenDueIDsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, AuctionOpenDueIDs, arg.PassedOver, arg.RowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionOpenOne = `-- name: AuctionOpenOne :many
+WITH due AS MATERIALIZED (
+    SELECT waiting.id AS due_id FROM auctions waiting
+    WHERE waiting.id = $1 AND waiting.status = 'SCHEDULED' AND waiting.start_at <= clock_timestamp()
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE auctions
+SET status = 'OPEN', version = version + 1
+WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
+RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch
+`
+
+type AuctionOpenOneRow struct {
+	Auction Auction
+}
+
+// AuctionOpenOne is AuctionOpenDue for one auction, so that one that cannot open does not stop the others.
+func (q *Queries) AuctionOpenOne(ctx context.Context, id int64) ([]AuctionOpenOneRow, error) {
+	rows, err := q.db.Query(ctx, AuctionOpenOne, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuctionOpenOneRow
+	for rows.Next() {
+		var i AuctionOpenOneRow
 		if err := rows.Scan(
 			&i.Auction.ID,
 			&i.Auction.SellerID,

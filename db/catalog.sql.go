@@ -349,15 +349,20 @@ func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) 
 }
 
 const CatalogCurrency = `-- name: CatalogCurrency :one
-SELECT currency FROM auctions WHERE id = $1
+SELECT currency, currency_digits FROM auctions WHERE id = $1
 `
 
+type CatalogCurrencyRow struct {
+	Currency       string
+	CurrencyDigits int16
+}
+
 // CatalogCurrency is what it takes to read an auction's bids: the currency they are in, and that there is such an auction.
-func (q *Queries) CatalogCurrency(ctx context.Context, id int64) (string, error) {
+func (q *Queries) CatalogCurrency(ctx context.Context, id int64) (CatalogCurrencyRow, error) {
 	row := q.db.QueryRow(ctx, CatalogCurrency, id)
-	var currency string
-	err := row.Scan(&currency)
-	return currency, err
+	var i CatalogCurrencyRow
+	err := row.Scan(&i.Currency, &i.CurrencyDigits)
+	return i, err
 }
 
 const CatalogMyBids = `-- name: CatalogMyBids :many

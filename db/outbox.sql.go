@@ -60,17 +60,22 @@ func (q *Queries) OutboxAuctions(ctx context.Context, ids []int64) ([]Auction, e
 
 const OutboxBacklog = `-- name: OutboxBacklog :one
 SELECT count(*) AS waiting, COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - min(created_at)), 0)::double precision AS oldest_seconds
-FROM (SELECT created_at FROM outbox ORDER BY id LIMIT $1) AS head
+FROM (SELECT created_at FROM outbox WHERE topic = $1 ORDER BY id LIMIT $2) AS head
 `
+
+type OutboxBacklogParams struct {
+	Topic    string
+	RowLimit int32
+}
 
 type OutboxBacklogRow struct {
 	Waiting       int64
 	OldestSeconds float64
 }
 
-// OutboxBacklog says how many rows wait and how old the oldest is.
-func (q *Queries) OutboxBacklog(ctx context.Context, rowLimit int32) (OutboxBacklogRow, error) {
-	row := q.db.QueryRow(ctx, OutboxBacklog, rowLimit)
+// OutboxBacklog says how many rows of a topic wait and how old the oldest is.
+func (q *Queries) OutboxBacklog(ctx context.Context, arg OutboxBacklogParams) (OutboxBacklogRow, error) {
+	row := q.db.QueryRow(ctx, OutboxBacklog, arg.Topic, arg.RowLimit)
 	var i OutboxBacklogRow
 	err := row.Scan(&i.Waiting, &i.OldestSeconds)
 	return i, err
@@ -97,8 +102,9 @@ type OutboxBidsRow struct {
 	Bid Bid
 }
 
-// OutboxBids reads the bids that several event rows point at. OFFSET 0 keeps the subquery whole, which makes it one range of the index for
-// each row: a join reads every bid of the auction instead.
+// OutboxBids reads the bids that several event rows point at. OFFSET 0 keeps the subquery whole,
+// which makes it one range of the index for each row: a join reads every bid of the auction
+// instead.
 func (q *Queries) OutboxBids(ctx context.Context, arg OutboxBidsParams) ([]OutboxBidsRow, error) {
 	rows, err := q.db.Query(ctx, OutboxBids, arg.AuctionIds, arg.FirstSeqs, arg.LastSeqs)
 	if err != nil {
@@ -129,11 +135,16 @@ func (q *Queries) OutboxBids(ctx context.Context, arg OutboxBidsParams) ([]Outbo
 }
 
 const OutboxDelete = `-- name: OutboxDelete :execrows
-DELETE FROM outbox WHERE id = ANY ($1::bigint[])
+DELETE FROM outbox WHERE topic = $1 AND id = ANY ($2::bigint[])
 `
 
-func (q *Queries) OutboxDelete(ctx context.Context, ids []int64) (int64, error) {
-	result, err := q.db.Exec(ctx, OutboxDelete, ids)
+type OutboxDeleteParams struct {
+	Topic string
+	Ids   []int64
+}
+
+func (q *Queries) OutboxDelete(ctx context.Context, arg OutboxDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, OutboxDelete, arg.Topic, arg.Ids)
 	if err != nil {
 		return 0, err
 	}
@@ -141,26 +152,43 @@ func (q *Queries) OutboxDelete(ctx context.Context, ids []int64) (int64, error) 
 }
 
 const OutboxHead = `-- name: OutboxHead :many
-SELECT id, topic, auction_id, first_seq, last_seq, created_at FROM outbox ORDER BY id LIMIT $1
+SELECT id, topic, auction_id, first_seq, last_seq FROM outbox
+WHERE topic = $1 AND auction_id <> ALL ($2::bigint[])
+ORDER BY id
+LIMIT $3
 `
 
-// OutboxHead are the oldest rows not told yet. A row's id is drawn under its auction's row lock, so an auction's rows are in order.
-func (q *Queries) OutboxHead(ctx context.Context, rowLimit int32) ([]Outbox, error) {
-	rows, err := q.db.Query(ctx, OutboxHead, rowLimit)
+type OutboxHeadParams struct {
+	Topic    string
+	SetAside []int64
+	RowLimit int32
+}
+
+type OutboxHeadRow struct {
+	ID        int64
+	Topic     string
+	AuctionID int64
+	FirstSeq  *int64
+	LastSeq   *int64
+}
+
+// OutboxHead are a topic's oldest rows not told yet, without those of the auctions set aside. A
+// row's id is drawn under its auction's row lock, so an auction's rows are in order.
+func (q *Queries) OutboxHead(ctx context.Context, arg OutboxHeadParams) ([]OutboxHeadRow, error) {
+	rows, err := q.db.Query(ctx, OutboxHead, arg.Topic, arg.SetAside, arg.RowLimit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Outbox
+	var items []OutboxHeadRow
 	for rows.Next() {
-		var i Outbox
+		var i OutboxHeadRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Topic,
 			&i.AuctionID,
 			&i.FirstSeq,
 			&i.LastSeq,
-			&i.CreatedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -176,8 +204,8 @@ const OutboxRelayLock = `-- name: OutboxRelayLock :one
 SELECT pg_try_advisory_xact_lock($1)
 `
 
-// OutboxRelayLock makes one relay at a time the teller, so that each auction's events leave in order. The lock ends with the
-// transaction, also when its node dies.
+// OutboxRelayLock makes one relay at a time the teller, so that each auction's events leave in
+// order. The lock ends with the transaction, also when its node dies.
 func (q *Queries) OutboxRelayLock(ctx context.Context, key int64) (bool, error) {
 	row := q.db.QueryRow(ctx, OutboxRelayLock, key)
 	var pg_try_advisory_xact_lock bool

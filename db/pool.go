@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -71,6 +72,19 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 	// Compiling a plan takes longer than running any of ours, and a plan that must read a whole table all the same looks dear enough for it.
 	set["jit"] = "off"
 	maps.Copy(set, planning)
+	config.ConnConfig.OnNotice = noteUnconfirmed
+	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) { return Confirmed(c) == nil, nil }
+	var pool *pgxpool.Pool
+	usual := config.ConnConfig.OnPgError
+	config.ConnConfig.OnPgError = func(c *pgconn.PgConn, fault *pgconn.PgError) bool {
+		if fault.Code != readOnlyTransaction {
+			return usual(c, fault)
+		}
+		// A connection keeps the mode it was opened in: none of before a failover, or of a time
+		// when the database was read-only, may be used again.
+		pool.Reset()
+		return false
+	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, keepMemory); err != nil {
 			return err
@@ -80,10 +94,13 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 		})
 		return nil
 	}
-	return pgxpool.NewWithConfig(context.Background(), config)
+	pool, err = pgxpool.NewWithConfig(context.Background(), config)
+	return pool, err
 }
 
-// Ready tells whether PostgreSQL answers and has the schema that this program was built with, or a later one.
+// Ready tells whether bids can be written: PostgreSQL has the schema that this program was built
+// with, or a later one, takes writes to the tables that bids go to, and confirms a commit, with its
+// synchronous standby where there is one.
 func Ready(ctx context.Context, pool *pgxpool.Pool) error {
 	var applied bool
 	err := pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM goose_db_version WHERE version_id = $1 AND is_applied)", migrations.Latest()).Scan(&applied)
@@ -93,7 +110,14 @@ func Ready(ctx context.Context, pool *pgxpool.Pool) error {
 	if !applied {
 		return fmt.Errorf("db: migration %d has not been applied; run martelo migrate", migrations.Latest())
 	}
-	return nil
+	return InTx(ctx, pool, func(tx pgx.Tx) error {
+		q := New(tx)
+		if err := q.WritesTaken(ctx); err != nil {
+			return err
+		}
+		_, err := q.StandbyWait(ctx)
+		return err
+	})
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -1,10 +1,14 @@
 package db_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pressly/goose/v3"
@@ -155,7 +159,7 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	applied, failed := make(chan int, nodes), make(chan error, nodes)
 	for range nodes {
 		go func() {
-			n, err := db.Migrate(t.Context(), url)
+			n, err := db.Migrate(t.Context(), url, nil)
 			applied <- n
 			failed <- err
 		}()
@@ -172,5 +176,52 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	}
 	if total != len(down) {
 		t.Errorf("%d applied in all, %d taken back", total, len(down))
+	}
+}
+
+// While somebody reads a table for long, a migration that changes it lets bids pass, says whom it
+// waits for, and is done soon after.
+func TestAMigrationLetsBidsPass(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	pool, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, migrations.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.DownTo(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	report, err := pgx.Connect(t.Context(), url+"&application_name=report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer report.Close(context.WithoutCancel(t.Context()))
+	if _, err := report.Exec(t.Context(), "BEGIN; SELECT FROM auctions"); err != nil {
+		t.Fatal(err)
+	}
+	said, migrated := make(chan string, 10), make(chan error, 1)
+	go func() {
+		_, err := db.Migrate(t.Context(), url, func(sentence string) { said <- sentence })
+		migrated <- err
+	}()
+	if sentence := <-said; !strings.Contains(sentence, "report") {
+		t.Errorf("it says %q", sentence)
+	}
+	for done, began := 0, time.Now(); time.Since(began) < 2*time.Second; done++ {
+		before := time.Now()
+		if _, err := pool.ExecContext(t.Context(), "UPDATE auctions SET version = version + 1 WHERE false"); err != nil || time.Since(before) > time.Second {
+			t.Fatalf("what bids do takes %s: %v", time.Since(before), err)
+		}
+	}
+	if _, err := report.Exec(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Error(err)
 	}
 }

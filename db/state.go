@@ -9,7 +9,7 @@ import (
 
 // State reads an auction's row as the rulebook's state.
 func (a Auction) State() auction.State {
-	c := money.MustCurrency(a.Currency)
+	c := money.StoredCurrency(a.Currency, int(a.CurrencyDigits))
 	s := auction.State{
 		ID: a.ID, SellerID: a.SellerID, Currency: c,
 		StartPrice: money.FromMinor(a.StartPrice, c), MinIncrement: money.FromMinor(a.MinIncrement, c), CurrentPrice: money.FromMinor(a.CurrentPrice, c),

@@ -114,7 +114,7 @@ SELECT sqlc.embed(auctions) FROM closed AS auctions;
 -- AuctionOpenDue opens up to row_limit scheduled auctions whose start has come.
 WITH due AS MATERIALIZED (
     SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp())
+    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp()) AND waiting.id <> ALL (@passed_over::bigint[])
     ORDER BY waiting.start_at, waiting.id
     LIMIT @row_limit
     FOR NO KEY UPDATE SKIP LOCKED
@@ -124,12 +124,31 @@ SET status = 'OPEN', version = version + 1
 WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
 RETURNING sqlc.embed(auctions);
 
+-- name: AuctionOpenDueIDs :many
+-- AuctionOpenDueIDs names what AuctionOpenDue would open, to open one by one when a single row makes the set fail.
+SELECT id FROM auctions
+WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
+ORDER BY start_at, id
+LIMIT @row_limit;
+
+-- name: AuctionOpenOne :many
+-- AuctionOpenOne is AuctionOpenDue for one auction, so that one that cannot open does not stop the others.
+WITH due AS MATERIALIZED (
+    SELECT waiting.id AS due_id FROM auctions waiting
+    WHERE waiting.id = @id AND waiting.status = 'SCHEDULED' AND waiting.start_at <= clock_timestamp()
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE auctions
+SET status = 'OPEN', version = version + 1
+WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
+RETURNING sqlc.embed(auctions);
+
 -- name: AuctionNextDue :one
 -- AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will. A hot
--- auction counts neither: it ends in Redis.
+-- auction does not count, since it ends in Redis, nor does one that is passed over.
 SELECT COALESCE((EXTRACT(EPOCH FROM (LEAST(
-        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard'),
-        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED')) - clock_timestamp())) * 1000)::bigint, @otherwise_milliseconds::bigint)::bigint AS wait_milliseconds;
+        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])),
+        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED' AND id <> ALL (@passed_over::bigint[]))) - clock_timestamp())) * 1000)::bigint, @otherwise_milliseconds::bigint)::bigint AS wait_milliseconds;
 
 -- name: AuctionsLive :many
 -- AuctionsLive reads the public state of the auctions somebody watches, with the clock they were read at.

@@ -156,4 +156,4 @@ ORDER BY auctions.id DESC;
 
 -- name: CatalogCurrency :one
 -- CatalogCurrency is what it takes to read an auction's bids: the currency they are in, and that there is such an auction.
-SELECT currency FROM auctions WHERE id = @id;
+SELECT currency, currency_digits FROM auctions WHERE id = @id;

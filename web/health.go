@@ -8,14 +8,62 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"martelo/app/loop"
 )
 
-// pingWithin bounds the question whether a store is there, so that readiness is known within a second.
-const pingWithin = 700 * time.Millisecond
+const (
+	// probeWithin bounds the question whether a store takes writes, and answerFor is for how long
+	// its answer counts: together they make readiness known within about a second.
+	probeWithin = 600 * time.Millisecond
+	answerFor   = 500 * time.Millisecond
+)
+
+// probe asks whether a store takes writes, one question at a time and no oftener than every
+// answerFor, however many want to know.
+type probe struct {
+	ask func(context.Context) error
+
+	mu    sync.Mutex
+	done  chan struct{} // closed when the present question is answered; nil: none has been asked
+	until time.Time     // when the answer is too old, on the monotonic clock; zero while there is none
+	err   error
+}
+
+// answer returns the answer at hand, or waits for that to the present question.
+func (p *probe) answer(ctx context.Context) error {
+	p.mu.Lock()
+	asking := p.done != nil && p.until.IsZero()
+	if !asking && time.Now().After(p.until) {
+		p.done, p.until = make(chan struct{}), time.Time{}
+		go p.put(p.done)
+	}
+	done := p.done
+	p.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// put asks the question. It does not end with whoever asked first.
+func (p *probe) put(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeWithin)
+	defer cancel()
+	err := loop.Safely(func() error { return p.ask(ctx) })
+	p.mu.Lock()
+	p.err, p.until = err, time.Now().Add(answerFor)
+	p.mu.Unlock()
+	close(done)
+}
 
 type healthJSON struct {
 	Status string   `json:"status"`
-	Away   []string `json:"away"` // the stores that do not answer
+	Away   []string `json:"away"` // the stores that take no writes
 }
 
 // healthLive is GET /healthz: the process answers.
@@ -25,21 +73,21 @@ func (s *Server) healthLive(c echo.Context) error {
 
 // healthReady is GET /readyz: whether bids can be taken. Without Redis they can.
 func (s *Server) healthReady(c echo.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), pingWithin)
-	defer cancel()
+	health, status := healthJSON{Status: "ready", Away: []string{}}, http.StatusOK
+	if s.leaving.Load() {
+		health.Status = "leaving"
+		return writeJSON(c, http.StatusServiceUnavailable, mediaJSON, health)
+	}
+	ctx := c.Request().Context()
 	var database, redis error
 	var asked sync.WaitGroup
-	asked.Go(func() { database = s.PingDatabase(ctx) })
-	asked.Go(func() { redis = s.PingRedis(ctx) })
+	asked.Go(func() { database = s.database.answer(ctx) })
+	asked.Go(func() { redis = s.redis.answer(ctx) })
 	asked.Wait()
-	health, status := healthJSON{Status: "ready", Away: []string{}}, http.StatusOK
 	if database != nil {
 		health.Status, status = "unavailable", http.StatusServiceUnavailable
 		health.Away = append(health.Away, "postgresql")
 		c.Response().Header().Set("Retry-After", wholeSeconds(retryUnavailable))
-	}
-	if s.leaving.Load() {
-		health.Status, status = "leaving", http.StatusServiceUnavailable
 	}
 	if redis != nil {
 		health.Away = append(health.Away, "redis")

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"martelo/app/live"
+	"martelo/app/loop"
 )
 
 const (
@@ -37,7 +39,7 @@ func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, id int64) er
 	}
 	ctx, cancel := context.WithCancel(conn.CloseRead(context.WithoutCancel(r.Context())))
 	defer cancel()
-	go ping(ctx, conn)
+	go loop.Guard(slog.Default(), "web: ping", func() { ping(ctx, conn) })
 	err = viewer.Serve(ctx, func(frames [][]byte) error {
 		ctx, cancel := context.WithTimeout(ctx, streamWriteWithin)
 		defer cancel()

@@ -58,7 +58,7 @@ type Deps struct {
 	// Hub is the live side of the node.
 	Hub *live.Hub
 
-	// PingDatabase and PingRedis tell whether the stores answer.
+	// PingDatabase and PingRedis tell whether the stores take writes.
 	PingDatabase, PingRedis func(context.Context) error
 
 	// PublicURL is where browsers find the house; nil while that is whatever host they ask for, without TLS.
@@ -80,6 +80,8 @@ type Server struct {
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
+	database probe
+	redis    probe
 	shared   sharedPages
 	kept     keptLists
 	lines    lines
@@ -87,7 +89,7 @@ type Server struct {
 
 // New makes a server.
 func New(deps Deps) *Server {
-	s := &Server{Deps: deps, echo: echo.New()}
+	s := &Server{Deps: deps, echo: echo.New(), database: probe{ask: deps.PingDatabase}, redis: probe{ask: deps.PingRedis}}
 	s.sessions = s.newSessions()
 	s.count()
 	e := s.echo

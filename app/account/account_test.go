@@ -5,15 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/loop"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -236,7 +239,10 @@ func TestSessionsRunOut(t *testing.T) {
 	}
 	sweeping, stop := context.WithCancel(ctx)
 	swept := make(chan struct{})
-	go func() { s.Sweep(sweeping); close(swept) }()
+	go func() {
+		s.Sweep(sweeping, loop.New("sweeper", slog.New(slog.DiscardHandler), prometheus.NewRegistry()))
+		close(swept)
+	}()
 	for count(t, pool) != 1 && ctx.Err() == nil {
 	}
 	stop()

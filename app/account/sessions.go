@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"martelo/app/loop"
 	"martelo/db"
 )
 
@@ -56,12 +57,12 @@ func (s *Sessions) Commit(token string, data []byte, expiry time.Time) error {
 func (s *Sessions) Delete(token string) error { return s.DeleteCtx(context.Background(), token) }
 
 // Sweep deletes sessions that have run out, now and then, until the context ends. Any number of nodes may do it at once. What
-// fails is tried again the next time, so faults are not told.
-func (s *Sessions) Sweep(ctx context.Context) {
+// fails is tried again the next time.
+func (s *Sessions) Sweep(ctx context.Context, sweeper *loop.Loop) {
 	ticker := time.NewTicker(sessionsSweptEvery)
 	defer ticker.Stop()
 	for {
-		s.sweepOnce(ctx)
+		_ = sweeper.Turn(ctx, s.sweepOnce) // it has told
 		select {
 		case <-ctx.Done():
 			return
@@ -70,8 +71,9 @@ func (s *Sessions) Sweep(ctx context.Context) {
 	}
 }
 
-func (s *Sessions) sweepOnce(ctx context.Context) {
+func (s *Sessions) sweepOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	_, _ = s.queries.SessionsDeleteExpired(ctx)
+	_, err := s.queries.SessionsDeleteExpired(ctx)
+	return err
 }

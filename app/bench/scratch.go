@@ -59,7 +59,7 @@ func newScratch(ctx context.Context, serverURL string) (*town, error) {
 	if err := execute(ctx, serverURL, create); err != nil {
 		return nil, errors.Join(err, t.close()) // an interrupted statement may have come to its end all the same
 	}
-	if _, err := db.Migrate(ctx, t.databaseURL); err != nil {
+	if _, err := db.Migrate(ctx, t.databaseURL, nil); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	from := idsFrom + rand.Int64N(idsSpread)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,8 +19,9 @@ import (
 	"martelo/db"
 )
 
-// attemptsMax is how often a batch is decided anew: when its decision no longer held at the write, as when the end passed in between, or
-// when the auction was moved to the other lane. More often does not happen.
+// attemptsMax is how often a batch is decided anew: when its decision no longer held at the write,
+// as when the end passed in between, when the auction was moved to the other lane. More often does
+// not happen.
 const attemptsMax = 5
 
 // errStale says that the write found the row or the clock other than decided.
@@ -35,14 +37,21 @@ func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.A
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), decideWithin)
 	defer cancel()
-	for range attemptsMax {
+	for attempt := range attemptsMax {
 		answers, update, err = d.inItsLane(ctx, id, requests)
-		if !errors.Is(err, errStale) && !errors.Is(err, errHot) && !errors.Is(err, hot.ErrStandard) && !db.IsUnique(err, "bids_request_key") {
+		if attempt == 0 && db.IsReadOnly(err) {
+			continue // the connection may be older than the server's readiness to write; it is closed now
+		}
+		if !errors.Is(err, errStale) && !errors.Is(err, errHot) && !errors.Is(err, hot.ErrStandard) &&
+			!db.IsUnique(err, "bids_request_key") {
 			break
 		}
 	}
 	if err != nil {
 		d.early.forget(id)
+	}
+	if err != nil || update != nil {
+		d.fault.note(err)
 	}
 	if err != nil && !errors.Is(err, auction.ErrNotFound) {
 		err = db.Unavailable(err)
@@ -75,8 +84,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	after, accepted, answers := before.Fold(requests, locked.memory, locked.now)
 	if len(accepted) == 0 {
 		d.early.note(len(requests), before, before, nil, locked.now, began)
-		_, err := conn.Exec(ctx, "ROLLBACK")
-		return answers, nil, err
+		return answers, nil, end(ctx, conn, answers)
 	}
 	ids, err := write(ctx, conn, before, after, accepted)
 	if err != nil {
@@ -92,6 +100,23 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 		accepted[i].ID = ids[i]
 	}
 	return answers, &live.Update{State: after, Recent: newest(accepted, locked.recent)}, nil
+}
+
+// end ends a transaction that has written nothing. Refusals promise nothing, so a rollback will do,
+// which waits for no fsync. An earlier bid that is answered again is a promise like the first time:
+// it must be where its own commit would have brought it, which may have failed.
+func end(ctx context.Context, conn *pgxpool.Conn, answers []auction.Answer) error {
+	if !slices.ContainsFunc(answers, func(a auction.Answer) bool { return a.Replayed }) {
+		_, err := conn.Exec(ctx, "ROLLBACK")
+		return err
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(db.StandbyWait)
+	batch.Queue("COMMIT")
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	return db.Confirmed(conn.Conn())
 }
 
 // underLock is what the first round trip reads: the auction, the clock after the lock was got, and what the log knows.
@@ -164,6 +189,9 @@ func write(ctx context.Context, conn *pgxpool.Conn, before, after auction.State,
 		arg.FirstSeq).Query(many(&written))
 	batch.Queue("COMMIT")
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, err
+	}
+	if err := db.Confirmed(conn.Conn()); err != nil {
 		return nil, err
 	}
 	if len(written) != len(accepted) {

@@ -17,6 +17,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/live"
+	"martelo/app/loop"
 )
 
 const (
@@ -35,6 +36,9 @@ const (
 // ErrBusy says that more bids wait for the auction than the node takes. Nothing was decided; the same key may be sent again.
 var ErrBusy = fmt.Errorf("bidding: too many bids wait for this auction: %w", auction.ErrUnavailable)
 
+// errPanicked answers a bid of a batch that a fault of ours has ended.
+var errPanicked = fmt.Errorf("bidding: the outcome is not known: %w", auction.ErrUnavailable)
+
 // Desk takes bids for any number of auctions. Any number of desks, on any nodes, may share a database.
 type Desk struct {
 	pool     *pgxpool.Pool
@@ -43,6 +47,8 @@ type Desk struct {
 	batches  prometheus.Histogram
 	seconds  prometheus.Histogram
 
+	loop  *loop.Loop // panics outside the decisions
+	fault fault
 	lanes lanes // where auctions were last decided
 	early early
 	// refusedEarly counts what never came to a batch.
@@ -72,6 +78,7 @@ func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metri
 	with := promauto.With(metrics)
 	return &Desk{
 		pool: pool, announce: announce, log: log, queues: map[int64]*queue{}, early: newEarly(),
+		loop: loop.New("desk", log, metrics),
 		refusedEarly: with.NewCounter(prometheus.CounterOpts{
 			Name: "martelo_desk_refused_early_total", Help: "Bids below a price this node knew, refused without asking the database.",
 		}),
@@ -138,7 +145,16 @@ func (d *Desk) work(id int64, q *queue) {
 		if batch == nil {
 			return
 		}
-		d.serve(id, batch)
+		d.loop.Note(context.Background(), loop.Safely(func() error {
+			d.serve(id, batch)
+			return nil
+		}))
+		for _, t := range batch { // whom a panic has left without an answer; the others have theirs
+			select {
+			case t.answer <- answer{err: errPanicked}:
+			default:
+			}
+		}
 	}
 }
 
@@ -196,11 +212,16 @@ func refuseStale(batch []*ticket, now time.Time) []*ticket {
 	return fresh
 }
 
-// Stop takes no more bids and returns when those taken are decided, or when ctx ends.
+// Stop takes no more bids and returns when those taken are decided, or when ctx ends. It returns an
+// error only if some are not.
 func (d *Desk) Stop(ctx context.Context) error {
 	d.mu.Lock()
 	d.stopped = true
+	undecided := len(d.queues)
 	d.mu.Unlock()
+	if undecided == 0 {
+		return nil
+	}
 	done := make(chan struct{})
 	go func() { d.workers.Wait(); close(done) }()
 	select {

@@ -90,7 +90,7 @@ func (c *Catalog) Latest(ctx context.Context, id int64, limit int) ([]auction.Bi
 func (c *Catalog) bids(ctx context.Context, id int64, rows func(context.Context) ([]db.Bid, error)) ([]auction.Bid, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	code, err := c.queries.CatalogCurrency(ctx, id)
+	stored, err := c.queries.CatalogCurrency(ctx, id)
 	if db.IsNoRows(err) {
 		return nil, auction.ErrNotFound
 	}
@@ -101,7 +101,7 @@ func (c *Catalog) bids(ctx context.Context, id int64, rows func(context.Context)
 	if err != nil {
 		return nil, db.Unavailable(err)
 	}
-	return db.AcceptedMany(found, money.MustCurrency(code)), nil
+	return db.AcceptedMany(found, money.StoredCurrency(stored.Currency, int(stored.CurrencyDigits))), nil
 }
 
 // HasBid tells whether a person has bid in an auction.

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"martelo/app/auction"
 	"martelo/app/live"
+	"martelo/app/loop"
 	"martelo/db"
 )
 
@@ -37,9 +37,12 @@ type Closer struct {
 	queries    *db.Queries
 	announce   func(live.Update)
 	log        *slog.Logger
+	opener     *loop.Loop
+	closer     *loop.Loop
 	closed     prometheus.Counter
 	failed     prometheus.Counter
-	passedOver map[int64]time.Time // auctions that could not close, with when to try them again
+	unopened   prometheus.Counter
+	passedOver map[int64]time.Time // auctions that could not open or close, with when to try them again
 }
 
 // New makes a closer. Announce is called after each commit and must not block.
@@ -47,8 +50,19 @@ func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metri
 	with := promauto.With(metrics)
 	return &Closer{
 		queries: db.New(pool), announce: announce, log: log, passedOver: map[int64]time.Time{},
-		closed: with.NewCounter(prometheus.CounterOpts{Name: "martelo_auctions_closed_total", Help: "Auctions this node closed."}),
-		failed: with.NewCounter(prometheus.CounterOpts{Name: "martelo_auctions_close_failures_total", Help: "Auctions this node could not close."}),
+		opener: loop.New("opener", log, metrics), closer: loop.New("closer", log, metrics),
+		closed: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_auctions_closed_total",
+			Help: "Auctions this node closed.",
+		}),
+		failed: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_auctions_close_failures_total",
+			Help: "Times this node could not close an auction whose end had come.",
+		}),
+		unopened: with.NewCounter(prometheus.CounterOpts{
+			Name: "martelo_auctions_open_failures_total",
+			Help: "Times this node could not open an auction whose start had come.",
+		}),
 	}
 }
 
@@ -62,119 +76,157 @@ func (c *Closer) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if err := c.Turn(ctx); err != nil && ctx.Err() == nil {
-			c.log.Warn("closing: turn failed", "error", err)
-		}
+		_ = c.Turn(ctx) // it has been told, and the next turn is soon
 		timer.Reset(c.untilNext(ctx))
 	}
 }
 
-// Turn opens and closes everything that is due now.
+// Turn opens and closes everything that is due now. Neither waits for the other's success.
 func (c *Closer) Turn(ctx context.Context) error {
-	if err := c.openDue(ctx); err != nil {
-		return err
-	}
-	return c.closeDue(ctx)
+	return errors.Join(c.opener.Turn(ctx, c.openDue), c.closer.Turn(ctx, c.closeDue))
 }
 
 func (c *Closer) openDue(ctx context.Context) error {
-	for {
-		turn, cancel := context.WithTimeout(ctx, turnWithin)
-		rows, err := c.queries.AuctionOpenDue(turn, setMax)
-		cancel()
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			c.announce(live.Update{State: row.Auction.State()})
-		}
-		if len(rows) < setMax {
-			return nil
-		}
-	}
+	return c.inSets(ctx, work{
+		doing: "open", failed: c.unopened,
+		set: func(ctx context.Context) ([]db.Auction, error) {
+			rows, err := c.queries.AuctionOpenDue(ctx, db.AuctionOpenDueParams{PassedOver: c.passOver(), RowLimit: setMax})
+			return auctions(rows, func(row db.AuctionOpenDueRow) db.Auction { return row.Auction }), err
+		},
+		ids: func(ctx context.Context) ([]int64, error) {
+			return c.queries.AuctionOpenDueIDs(ctx, db.AuctionOpenDueIDsParams{PassedOver: c.passOver(), RowLimit: setMax})
+		},
+		one: func(ctx context.Context, id int64) ([]db.Auction, error) {
+			rows, err := c.queries.AuctionOpenOne(ctx, id)
+			return auctions(rows, func(row db.AuctionOpenOneRow) db.Auction { return row.Auction }), err
+		},
+		done: func(int) {},
+	})
 }
 
 func (c *Closer) closeDue(ctx context.Context) error {
+	return c.inSets(ctx, work{
+		doing: "close", failed: c.failed,
+		set: func(ctx context.Context) ([]db.Auction, error) {
+			rows, err := c.queries.AuctionCloseDue(ctx, db.AuctionCloseDueParams{PassedOver: c.passOver(), RowLimit: setMax})
+			return auctions(rows, func(row db.AuctionCloseDueRow) db.Auction { return row.Auction }), err
+		},
+		ids: func(ctx context.Context) ([]int64, error) {
+			return c.queries.AuctionDueIDs(ctx, db.AuctionDueIDsParams{PassedOver: c.passOver(), RowLimit: setMax})
+		},
+		one: func(ctx context.Context, id int64) ([]db.Auction, error) {
+			rows, err := c.queries.AuctionCloseOne(ctx, id)
+			return auctions(rows, func(row db.AuctionCloseOneRow) db.Auction { return row.Auction }), err
+		},
+		done: func(n int) { c.closed.Add(float64(n)) },
+	})
+}
+
+// work is what opening and closing do differently: what is due is done in sets, or named and done
+// one by one.
+type work struct {
+	doing  string
+	failed prometheus.Counter
+	set    func(context.Context) ([]db.Auction, error)
+	ids    func(context.Context) ([]int64, error)
+	one    func(context.Context, int64) ([]db.Auction, error)
+	done   func(n int)
+}
+
+func auctions[Row any](rows []Row, of func(Row) db.Auction) []db.Auction {
+	found := make([]db.Auction, len(rows))
+	for i, row := range rows {
+		found[i] = of(row)
+	}
+	return found
+}
+
+func (c *Closer) inSets(ctx context.Context, w work) error {
 	for {
 		turn, cancel := context.WithTimeout(ctx, turnWithin)
-		rows, err := c.queries.AuctionCloseDue(turn, db.AuctionCloseDueParams{PassedOver: c.passOver(), RowLimit: setMax})
+		rows, err := w.set(turn)
 		cancel()
-		if err != nil && ctx.Err() == nil && !unavailable(err) {
-			if err := c.closeOneByOne(ctx, err); err != nil {
-				return err
-			}
-			continue
+		if err != nil && ctx.Err() == nil && db.IsBadRow(err) {
+			return c.oneByOne(ctx, w)
 		}
 		if err != nil {
 			return err
 		}
-		states := make([]auction.State, len(rows))
-		for i, row := range rows {
-			states[i] = row.Auction.State()
+		if err := c.tell(w, rows); err != nil {
+			return err
 		}
-		c.tell(states)
 		if len(rows) < setMax {
 			return nil
 		}
 	}
 }
 
-// closeOneByOne closes what is due in single steps after a set would not close, and passes over those that refuse.
-func (c *Closer) closeOneByOne(ctx context.Context, cause error) error {
-	ctx, cancel := context.WithTimeout(ctx, turnWithin)
-	defer cancel()
-	c.log.Error("closing: a set would not close, trying one by one", "error", cause)
-	ids, err := c.queries.AuctionDueIDs(ctx, db.AuctionDueIDsParams{PassedOver: c.passOver(), RowLimit: setMax})
+// oneByOne does what is due in single steps after a set was refused, and passes over those that
+// refuse. Each step has a time limit of its own: what was done stays done, and the next turn goes
+// on.
+func (c *Closer) oneByOne(ctx context.Context, w work) error {
+	within, cancel := context.WithTimeout(ctx, turnWithin)
+	ids, err := w.ids(within)
+	cancel()
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, id := range ids {
-		rows, err := c.queries.AuctionCloseOne(ctx, id)
-		if err != nil && (ctx.Err() != nil || unavailable(err)) {
+		within, cancel := context.WithTimeout(ctx, turnWithin)
+		rows, err := w.one(within, id)
+		cancel()
+		if err != nil && !db.IsBadRow(err) {
 			return err
 		}
 		if err != nil {
-			c.failed.Inc()
+			w.failed.Inc()
+			if _, known := c.passedOver[id]; !known {
+				c.log.Error("closing: an auction cannot "+w.doing, "auctionId", id, "error", err)
+			}
 			c.passedOver[id] = time.Now().Add(passOverFor)
-			c.log.Error("closing: an auction cannot close", "auctionId", id, "error", err)
 			continue
 		}
-		for _, row := range rows {
-			c.tell([]auction.State{row.Auction.State()})
-		}
+		failed = errors.Join(failed, c.tell(w, rows))
 	}
-	return nil
+	return failed
 }
 
-// passOver lists the auctions that refused to close lately. How long they are left alone is this process's own affair.
+// tell announces what is done. Nothing about one auction keeps the others from being announced.
+func (c *Closer) tell(w work, rows []db.Auction) error {
+	w.done(len(rows))
+	var failed error
+	for _, row := range rows {
+		delete(c.passedOver, row.ID)
+		failed = errors.Join(failed, loop.Safely(func() error {
+			c.announce(live.Update{State: row.State()})
+			return nil
+		}))
+	}
+	return failed
+}
+
+// passOver lists the auctions that refused lately. How long they are left alone is this process's
+// own affair.
 func (c *Closer) passOver() []int64 {
 	ids := make([]int64, 0, len(c.passedOver))
 	for id, until := range c.passedOver {
-		if time.Now().After(until) {
-			delete(c.passedOver, id)
-			continue
+		if time.Now().Before(until) {
+			ids = append(ids, id)
 		}
-		ids = append(ids, id)
 	}
 	return ids
-}
-
-func (c *Closer) tell(closed []auction.State) {
-	c.closed.Add(float64(len(closed)))
-	for _, s := range closed {
-		c.announce(live.Update{State: s})
-	}
 }
 
 // untilNext is how long to sleep: until the next auction is due by the database's clock, within bounds.
 func (c *Closer) untilNext(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
-	wait, err := c.queries.AuctionNextDue(ctx, wakeEvery.Milliseconds())
+	wait, err := c.queries.AuctionNextDue(ctx, db.AuctionNextDueParams{
+		OtherwiseMilliseconds: wakeEvery.Milliseconds(), PassedOver: c.passOver(),
+	})
 	if err != nil {
 		return wakeEvery
 	}
 	return min(wakeEvery, max(wakeSoonest, time.Duration(wait)*time.Millisecond))
 }
-
-func unavailable(err error) bool { return errors.Is(db.Unavailable(err), auction.ErrUnavailable) }

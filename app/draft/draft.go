@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"martelo/app/loop"
 	"martelo/db"
 )
 
@@ -80,11 +81,11 @@ func (d *Drafts) Publish(ctx context.Context, userID int64, key uuid.UUID, form 
 
 // Sweep deletes old forms now and then, until the context ends. Any number of nodes may do it at once. What fails is
 // tried again the next time.
-func (d *Drafts) Sweep(ctx context.Context) {
+func (d *Drafts) Sweep(ctx context.Context, failures *loop.Loop) {
 	ticker := time.NewTicker(sweptEvery)
 	defer ticker.Stop()
 	for {
-		d.sweepOnce(ctx)
+		failures.Note(ctx, d.sweepOnce(ctx))
 		select {
 		case <-ctx.Done():
 			return
@@ -93,8 +94,9 @@ func (d *Drafts) Sweep(ctx context.Context) {
 	}
 }
 
-func (d *Drafts) sweepOnce(ctx context.Context) {
+func (d *Drafts) sweepOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	_, _ = d.queries.DraftsDeleteOld(ctx, keptFor.Seconds())
+	_, err := d.queries.DraftsDeleteOld(ctx, keptFor.Seconds())
+	return err
 }

@@ -3,12 +3,15 @@ package draft_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"martelo/app/draft"
+	"martelo/app/loop"
 	"martelo/db/dbtest"
 )
 
@@ -31,7 +34,7 @@ func TestOldFormsAreDeleted(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
-	go drafts.Sweep(ctx)
+	go drafts.Sweep(ctx, loop.New("drafts", slog.New(slog.DiscardHandler), prometheus.NewRegistry()))
 	for err == nil && ctx.Err() == nil {
 		_, err = drafts.Find(ctx, userID, old)
 	}

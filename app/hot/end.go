@@ -14,6 +14,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/live"
+	"martelo/app/loop"
 	"martelo/db"
 )
 
@@ -175,9 +176,7 @@ func (w *Withdrawn) LetGo(ctx context.Context) {
 // closeAll closes hot auctions whose end has come.
 func (l *Lane) closeAll(ctx context.Context) {
 	for {
-		if err := l.CloseDue(ctx); err != nil && ctx.Err() == nil {
-			l.log.Warn("hot: closing failed", "error", err)
-		}
+		_ = l.closer.Turn(ctx, l.CloseDue) // it has been told, and the next turn is soon
 		if !sleep(ctx, closeEvery) {
 			return
 		}
@@ -201,7 +200,7 @@ func (l *Lane) CloseDue(ctx context.Context) error {
 		free <- struct{}{}
 		closing.Go(func() {
 			defer func() { <-free }()
-			if err := l.close(ctx, id); err != nil {
+			if err := loop.Safely(func() error { return l.close(ctx, id) }); err != nil {
 				mu.Lock()
 				failed = fmt.Errorf("auction %d: %w", id, err)
 				mu.Unlock()
@@ -216,7 +215,7 @@ func (l *Lane) close(ctx context.Context, id int64) error {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
 	var closed *Withdrawn
-	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, l.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := q.AuctionLockIfFree(ctx, id)
 		if db.IsNoRows(err) || err == nil && (row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {

@@ -24,6 +24,7 @@ import (
 	"martelo/app/auction"
 	"martelo/app/identity"
 	"martelo/app/live"
+	"martelo/app/loop"
 )
 
 const (
@@ -58,6 +59,9 @@ type Lane struct {
 	announce    func(live.Update)
 	log         *slog.Logger
 	metrics     laneMetrics
+	settler     *loop.Loop
+	closer      *loop.Loop
+	watcher     *loop.Loop
 	allowWeaker bool
 	ids         *ids
 
@@ -87,6 +91,9 @@ func New(o Options) *Lane {
 	return &Lane{
 		pool: o.Database, client: client, house: o.House, announce: o.Announce, log: o.Log, allowWeaker: o.AllowWeaker,
 		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
+		settler: loop.New("settler", o.Log, o.Metrics),
+		closer:  loop.New("hot closer", o.Log, o.Metrics),
+		watcher: loop.New("hot watcher", o.Log, o.Metrics),
 		metrics: laneMetrics{
 			lag:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_hot_settle_lag_seconds", Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this node last looked."}),
 			settled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_settled_bids_total", Help: "Bids this node has written from Redis to PostgreSQL."}),
@@ -192,9 +199,9 @@ func away(err error) error {
 // Run settles and closes hot auctions until ctx ends. PostgreSQL and Redis may be away at any time.
 func (l *Lane) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){l.settleAll, l.closeAll, l.watch} {
-		running.Go(func() { role(ctx) })
-	}
+	running.Go(func() { l.settler.Keep(ctx, l.settleAll) })
+	running.Go(func() { l.closer.Keep(ctx, l.closeAll) })
+	running.Go(func() { l.watcher.Keep(ctx, l.watch) })
 	running.Wait()
 }
 

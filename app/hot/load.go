@@ -10,7 +10,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/live"
-	"martelo/app/money"
 	"martelo/db"
 )
 
@@ -83,13 +82,19 @@ func (l *Lane) forget(id int64, old *terms) {
 func (l *Lane) load(ctx context.Context, id int64) (*terms, error) {
 	var t *terms
 	var stale names
-	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, l.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := lockHot(ctx, q, id)
 		if err != nil {
 			return err
 		}
-		if t, err = l.loaded(ctx, row); err != nil || t != nil {
+		if t, err = l.loaded(ctx, row); err != nil {
+			return err
+		}
+		if t != nil {
+			// The commit of whoever loaded it may have failed and be visible all the same. Nothing
+			// is decided under an epoch that PostgreSQL might still lose.
+			_, err = q.StandbyWait(ctx)
 			return err
 		}
 		t, stale, err = l.bring(ctx, q, row)
@@ -184,7 +189,7 @@ func (l *Lane) bring(ctx context.Context, q *db.Queries, row db.Auction) (t *ter
 
 // fill writes an auction into Redis under its row's epoch, the state last. Nobody reads it before the row is committed.
 func (l *Lane) fill(ctx context.Context, q *db.Queries, row db.Auction) error {
-	n, currency := l.namesOf(row.ID, row.LaneEpoch), money.MustCurrency(row.Currency)
+	n, currency := l.namesOf(row.ID, row.LaneEpoch), row.State().Currency
 	for after := int64(0); ; {
 		rows, err := q.BidsAfter(ctx, db.BidsAfterParams{AuctionID: row.ID, AfterSeq: after, RowLimit: loadChunk})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
+	"martelo/app/loop"
 	"martelo/app/money"
 	"martelo/db"
 )
@@ -76,10 +77,13 @@ func (l *Lane) settleAll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			after = l.lookFrom(ctx, after)
+			_ = l.settler.Turn(ctx, func(ctx context.Context) (err error) {
+				after, err = l.lookFrom(ctx, after)
+				return errors.Join(err, l.settleDirty(ctx))
+			})
 		case <-l.work:
+			_ = l.settler.Turn(ctx, l.settleDirty)
 		}
-		l.settleDirty(ctx)
 		if !sleep(ctx, settlePause) {
 			return
 		}
@@ -87,21 +91,21 @@ func (l *Lane) settleAll(ctx context.Context) {
 }
 
 // lookFrom marks the hot auctions from an id on, and returns where to go on.
-func (l *Lane) lookFrom(ctx context.Context, after int64) int64 {
+func (l *Lane) lookFrom(ctx context.Context, after int64) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
 	rows, err := db.New(l.pool).AuctionHotOpen(ctx, db.AuctionHotOpenParams{AfterID: after, RowLimit: lookMax})
 	if err != nil {
-		return after // PostgreSQL is away; the next look is soon
+		return after, err
 	}
 	for _, row := range rows {
 		l.checkAhead(ctx, row)
 		l.mark(row.ID, row.LaneEpoch)
 	}
 	if len(rows) < lookMax {
-		return 0
+		return 0, nil
 	}
-	return rows[len(rows)-1].ID
+	return rows[len(rows)-1].ID, nil
 }
 
 // checkAhead stops an auction of which PostgreSQL has bids that Redis does not: Redis has lost what it had acknowledged, and has given
@@ -116,26 +120,34 @@ func (l *Lane) checkAhead(ctx context.Context, row db.AuctionHotOpenRow) {
 	}
 }
 
-func (l *Lane) settleDirty(ctx context.Context) {
+// settleDirty settles what is marked. The error is that of one auction that could not be settled;
+// the others were.
+func (l *Lane) settleDirty(ctx context.Context) error {
 	var settling sync.WaitGroup
 	var mu sync.Mutex
+	var failed error
 	var lag time.Duration
 	free := make(chan struct{}, settlersMax)
 	for id, epoch := range l.takeDirty() {
 		free <- struct{}{}
 		settling.Go(func() {
 			defer func() { <-free }()
-			behind, err := l.Settle(ctx, id, epoch)
-			if err != nil && ctx.Err() == nil {
-				l.log.Warn("hot: settling failed", "auctionId", id, "error", err)
-			}
+			var behind time.Duration
+			err := loop.Safely(func() (err error) {
+				behind, err = l.Settle(ctx, id, epoch)
+				return err
+			})
 			mu.Lock()
+			defer mu.Unlock()
 			lag = max(lag, behind)
-			mu.Unlock()
+			if err != nil {
+				failed = fmt.Errorf("hot: settling auction %d: %w", id, err)
+			}
 		})
 	}
 	settling.Wait()
 	l.metrics.lag.Set(lag.Seconds())
+	return failed
 }
 
 // Settle writes what Redis has decided for an auction under an epoch, and PostgreSQL does not have, to PostgreSQL. Any node may; while
@@ -167,7 +179,7 @@ func (l *Lane) Settle(ctx context.Context, id, epoch int64) (lag time.Duration, 
 // settleSome is one transaction of settling.
 func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, lag time.Duration, err error) {
 	var after auction.State
-	err = pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+	err = db.InTx(ctx, l.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := q.AuctionLockIfFree(ctx, id)
 		if db.IsNoRows(err) || err == nil && (row.LaneEpoch != epoch || row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {
@@ -182,7 +194,10 @@ func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, la
 		}
 		after = row.State()
 		if len(entries) == 0 {
-			return nil
+			// What the stream still holds is in the log, by a commit that may have failed and be
+			// visible all the same. It is trimmed only when PostgreSQL cannot lose it any more.
+			_, err = q.StandbyWait(ctx)
+			return err
 		}
 		lag = now.Sub(entries[0].bid.AcceptedAt)
 		settled = len(entries)

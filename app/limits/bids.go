@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"martelo/app/loop"
 )
 
 // The contract's limit for one bidder in the whole house.
@@ -100,11 +102,13 @@ func (l *Limits) askAbout(ctx context.Context, some []*question) {
 		arguments = append(arguments, q.bid)
 	}
 	var waits []int64
-	answered := l.ask(ctx, func(ctx context.Context) (err error) {
-		if waits, err = bidsScript.Run(ctx, l.client, keys, arguments...).Int64Slice(); err == nil && len(waits) != len(some) {
-			err = fmt.Errorf("limits: %d answers to %d questions", len(waits), len(some))
-		}
-		return err
+	answered := l.ask(ctx, func(ctx context.Context) error {
+		return loop.Safely(func() (err error) { // whatever happens, somebody waits for each answer
+			if waits, err = bidsScript.Run(ctx, l.client, keys, arguments...).Int64Slice(); err == nil && len(waits) != len(some) {
+				err = fmt.Errorf("limits: %d answers to %d questions", len(waits), len(some))
+			}
+			return err
+		})
 	})
 	for i, q := range some {
 		if answered {

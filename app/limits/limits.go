@@ -26,6 +26,13 @@ const (
 	connectionsMax = 32
 )
 
+// readyKey is written to see whether Redis takes writes. It means nothing, and goes by itself after
+// readyKeyFor.
+const (
+	readyKey    = "rate:{ready}"
+	readyKeyFor = time.Minute
+)
+
 // Limits asks Redis. It may be shared by any number of goroutines.
 type Limits struct {
 	client   *redis.Client
@@ -55,8 +62,11 @@ func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
 // Close gives the connections back.
 func (l *Limits) Close() error { return l.client.Close() }
 
-// Ping tells whether Redis answers.
-func (l *Limits) Ping(ctx context.Context) error { return l.client.Ping(ctx).Err() }
+// Ping tells whether Redis takes writes: one that is out of memory, follows another or wants a
+// password answers and counts nothing.
+func (l *Limits) Ping(ctx context.Context) error {
+	return l.client.Set(ctx, readyKey, "", readyKeyFor).Err()
+}
 
 // ask asks a question within askWithin, unless Redis has just failed. It tells whether there is an answer.
 func (l *Limits) ask(ctx context.Context, question func(context.Context) error) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/identity"
+	"martelo/app/loop"
 )
 
 const (
@@ -128,7 +129,7 @@ func (c *connection) run(ctx context.Context) error {
 	failed := make(chan error, 2)
 	for _, help := range []func(context.Context) error{c.subscribe, c.prove} {
 		helpers.Go(func() {
-			failed <- help(ctx)
+			failed <- loop.Safely(func() error { return help(ctx) })
 			_ = c.pubsub.Close() // receive stops
 		})
 	}
@@ -161,7 +162,12 @@ func (c *connection) receive(ctx context.Context) error {
 				c.bus.confirmed(id)
 			}
 		case *redis.Message:
-			c.bus.message(m)
+			if fault := loop.Safely(func() error {
+				c.bus.message(m)
+				return nil
+			}); fault != nil {
+				return fault
+			}
 		}
 	}
 }

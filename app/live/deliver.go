@@ -16,6 +16,10 @@ func (v *Viewer) deliver() {
 	defer func() {
 		p.forget()
 		pens.Put(p)
+		if value := recover(); value != nil {
+			v.hub.panicked(value)
+			v.drop()
+		}
 	}()
 	for {
 		if v.wants.Load()&wantClock != 0 && !v.socket.alive() {
@@ -35,7 +39,7 @@ func (v *Viewer) deliver() {
 			v.hub.metrics.writes.Inc()
 			if len(rest) > 0 {
 				v.hub.metrics.spills.Inc()
-				v.hub.background.Go(func() { v.spill(rest, end) })
+				v.hub.inBackground(func() { v.spill(rest, end) })
 				return
 			}
 		}

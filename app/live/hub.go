@@ -16,6 +16,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/identity"
+	"martelo/app/loop"
 	"martelo/db"
 )
 
@@ -43,15 +44,17 @@ type Options struct {
 
 // Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any time, also before Run.
 type Hub struct {
-	log     *slog.Logger
-	limits  Limits
-	metrics *metrics
-	clock   *Clock
-	store   *store
-	publish *publisher
-	bus     *bus
-	timing  timing
-	numbers atomic.Int64 // how many states have come in
+	log      *slog.Logger
+	limits   Limits
+	metrics  *metrics
+	viewers  *loop.Loop // what ends a viewer's connection
+	registry prometheus.Registerer
+	clock    *Clock
+	store    *store
+	publish  *publisher
+	bus      *bus
+	timing   timing
+	numbers  atomic.Int64 // how many states have come in
 
 	mu     sync.RWMutex // taken before a topic's lock
 	topics map[int64]*topic
@@ -82,10 +85,11 @@ type idleTopic struct {
 // New makes a hub. It connects to nothing before Run.
 func New(o Options) *Hub {
 	h := &Hub{
-		log: o.Log, limits: o.Limits.orDefault(), timing: defaultTiming,
+		log: o.Log, registry: o.Metrics, limits: o.Limits.orDefault(), timing: defaultTiming,
 		topics: map[int64]*topic{}, news: make(chan struct{}, 1),
 	}
 	h.metrics = newMetrics(o.Metrics, h)
+	h.viewers = loop.New("viewers", o.Log, o.Metrics)
 	h.clock = newClock(o.Database)
 	h.store = newStore(o.Database, h)
 	h.store.exact = o.Exact
@@ -100,10 +104,11 @@ func New(o Options) *Hub {
 // Run keeps the hub going until ctx ends; then it cuts whoever still watches. Redis and PostgreSQL may be away at any time.
 func (h *Hub) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	for _, role := range []func(context.Context){
-		h.clock.run, h.store.serve, h.store.settle, h.store.reconcile, h.publish.run, h.bus.run, h.fanOut, h.sweep,
+	for name, role := range map[string]func(context.Context){
+		"clock": h.clock.run, "first states": h.store.serve, "doubts": h.store.settle, "reconciler": h.store.reconcile,
+		"publisher": h.publish.run, "subscriber": h.bus.run, "fan-out": h.fanOut, "live sweeper": h.sweep,
 	} {
-		running.Go(func() { role(ctx) })
+		running.Go(func() { loop.New(name, h.log, h.registry).Keep(ctx, role) })
 	}
 	running.Wait()
 	h.cutAll()
@@ -191,6 +196,23 @@ func (h *Hub) watched(id int64) *topic {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.topics[id]
+}
+
+// inBackground serves a viewer on a goroutine of its own. A panic ends that viewer only.
+func (h *Hub) inBackground(work func()) {
+	h.background.Go(func() {
+		defer func() {
+			if value := recover(); value != nil {
+				h.panicked(value)
+			}
+		}()
+		work()
+	})
+}
+
+// panicked counts a panic that ended one viewer's connection, and logs the first.
+func (h *Hub) panicked(value any) {
+	h.viewers.Note(context.Background(), &loop.PanicError{Value: value, Stack: string(debug.Stack())})
 }
 
 // mark puts a topic on the list of the next tick. The caller has found that it was not on it.

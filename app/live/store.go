@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"martelo/app/auction"
+	"martelo/app/loop"
 	"martelo/db"
 )
 
@@ -41,12 +42,14 @@ type store struct {
 	doubted map[int64]bool // auctions to look at soon; true: also if the version has not moved
 	doubts  chan struct{}
 	away    bool // PostgreSQL; so that each change is logged once
+
+	reconciler *loop.Loop
 }
 
 func newStore(pool *pgxpool.Pool, h *Hub) *store {
 	return &store{
 		pool: pool, queries: db.New(pool), hub: h, waiting: waiting{work: make(chan struct{}, 1)},
-		doubted: map[int64]bool{}, doubts: make(chan struct{}, 1),
+		doubted: map[int64]bool{}, doubts: make(chan struct{}, 1), reconciler: loop.New("reconciler", h.log, h.registry),
 	}
 }
 
@@ -226,8 +229,10 @@ func (s *store) reconcile(ctx context.Context) {
 		asked := 0
 		for part := range slices.Chunk(ids, askedMax) {
 			if err := s.compare(ctx, part); err != nil {
+				s.reconciler.Note(ctx, err)
 				break // the next round asks about all again
 			}
+			s.reconciler.Note(ctx, nil)
 			asked++
 			// The queries of a round are spread over its time: a database likes many small loads better than one large one.
 			if !sleep(ctx, time.Until(started.Add(s.hub.timing.reconcile*time.Duration(asked)/time.Duration(parts)))) {

@@ -108,7 +108,7 @@ func (v *Viewer) TakeOver(conn net.Conn, head []byte) {
 		v.deliver()
 		return
 	}
-	v.hub.background.Go(func() {
+	v.hub.inBackground(func() {
 		// A peer that went away is noticed when writing to it fails.
 		_ = v.Serve(context.Background(), func(frames [][]byte) error {
 			if err := conn.SetWriteDeadline(time.Now().Add(v.hub.timing.writeWithin)); err != nil {

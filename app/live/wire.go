@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,7 @@ type wireState struct {
 	Version       int64     `json:"version"`
 	SellerID      int64     `json:"seller"`
 	Currency      string    `json:"currency"`
+	Digits        *int      `json:"digits,omitempty"` // of the currency, as stored; older nodes do not say
 	StartPrice    int64     `json:"start"`
 	MinIncrement  int64     `json:"increment"`
 	CurrentPrice  int64     `json:"price"`
@@ -71,8 +73,9 @@ type wireBid struct {
 
 func encodeWire(house string, u *Update) ([]byte, error) {
 	s := &u.State
+	digits := s.Currency.Digits()
 	w := wireState{
-		House: house, ID: s.ID, Version: s.Version, SellerID: s.SellerID, Currency: s.Currency.Code(),
+		House: house, ID: s.ID, Version: s.Version, SellerID: s.SellerID, Currency: s.Currency.Code(), Digits: &digits,
 		StartPrice: s.StartPrice.Minor(), MinIncrement: s.MinIncrement.Minor(), CurrentPrice: s.CurrentPrice.Minor(),
 		LeaderID: s.LeaderID, LeaderPaddle: s.LeaderPaddle, BidCount: s.BidCount, BidderCount: s.BidderCount,
 		Status: string(s.Status), Lane: string(s.Lane),
@@ -99,7 +102,7 @@ func decodeWire(house string, id int64, message string) (*Update, error) {
 	if w.House != house {
 		return nil, errForeign
 	}
-	c, err := money.ParseCurrency(w.Currency)
+	c, err := w.currency()
 	if err != nil || w.ID != id || w.BidCount >= w.Version || len(w.Recent) > RecentMax || w.secondsMax() > secondsMax {
 		return nil, fmt.Errorf("live: message about auction %d makes no sense", id)
 	}
@@ -130,6 +133,20 @@ func decodeWire(house string, id int64, message string) (*Update, error) {
 const secondsMax = 1 << 30
 
 func (w *wireState) secondsMax() int64 { return max(w.Window, -w.Window, w.Extend, -w.Extend) }
+
+// currency is what the sender's row says; the list of currencies is only asked when it does not say.
+func (w wireState) currency() (money.Currency, error) {
+	if w.Digits == nil || *w.Digits < 0 || *w.Digits > digitsMax || !codeForm.MatchString(w.Currency) {
+		return money.ParseCurrency(w.Currency)
+	}
+	return money.StoredCurrency(w.Currency, *w.Digits), nil
+}
+
+// digitsMax is what the table of auctions takes as a currency's decimals.
+const digitsMax = 4
+
+// codeForm is what the table of auctions takes as a currency's code.
+var codeForm = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func micros(t time.Time) int64 {
 	if t.IsZero() {

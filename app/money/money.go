@@ -46,7 +46,14 @@ func ParseCurrency(code string) (Currency, error) {
 	return Currency{code: code, digits: digits}, nil
 }
 
-// MustCurrency is ParseCurrency for codes that are known to be right: constants, and rows that were checked when written.
+// StoredCurrency is the currency of amounts that were written down with its number of decimals,
+// which says how to read them for ever. Lists of currencies change: a code may have left them
+// since, or come to have other decimals.
+func StoredCurrency(code string, digits int) Currency {
+	return Currency{code: code, digits: uint8(min(max(digits, 0), decimalsMax))}
+}
+
+// MustCurrency is ParseCurrency for constants.
 func MustCurrency(code string) Currency {
 	c, err := ParseCurrency(code)
 	if err != nil {
@@ -195,6 +202,7 @@ func (a Amount) String() string {
 // Format prints the amount as people of a locale (BCP 47, such as "de-DE") write it: "1.100,00 €". The data is Unicode's CLDR.
 func (a Amount) Format(locale string) string {
 	formatter := currency.NewFormatter(currency.NewLocale(locale))
+	formatter.MinDigits, formatter.MaxDigits = a.currency.digits, a.currency.digits
 	amount, err := currency.NewAmount(a.String(), a.currency.code)
 	if err != nil {
 		return a.currency.code + " " + a.String()

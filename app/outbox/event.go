@@ -17,6 +17,9 @@ const (
 	TopicAuctionClosed = "auction-closed"
 )
 
+// Topics are all of them. What happens to one holds no other up.
+var Topics = []string{TopicBidAccepted, TopicAuctionClosed}
+
 // Event is one message for consumers. Value is a CloudEvents 1.0 envelope in JSON; ID is what consumers drop repeats by.
 type Event struct {
 	Topic string

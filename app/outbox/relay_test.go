@@ -9,13 +9,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"martelo/app/outbox"
 	"martelo/db"
@@ -26,18 +30,22 @@ import (
 type told struct {
 	mu       sync.Mutex
 	events   []outbox.Event
-	failFrom int // events of one Publish from this one on are not acknowledged; 0: none fail
+	refused  []string // topics of which no event is acknowledged
+	failFrom int      // events of one Publish from this one on are not acknowledged; 0: none fail
 }
 
-func (s *told) Publish(_ context.Context, events []outbox.Event) (int, error) {
+func (s *told) Publish(_ context.Context, events []outbox.Event) []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failFrom > 0 && len(events) >= s.failFrom {
-		s.events = append(s.events, events[:s.failFrom-1]...)
-		return s.failFrom - 1, errors.New("the broker is away")
+	outcome := make([]error, len(events))
+	for i, e := range events {
+		if s.failFrom > 0 && i+1 >= s.failFrom || slices.Contains(s.refused, e.Topic) {
+			outcome[i] = errors.New("the broker is away")
+		} else {
+			s.events = append(s.events, e)
+		}
 	}
-	s.events = append(s.events, events...)
-	return len(events), nil
+	return outcome
 }
 
 func (s *told) ids() (ids []string) {
@@ -97,11 +105,11 @@ func drain(t testing.TB, r *outbox.Relay) {
 }
 
 func waiting(t testing.TB, pool *pgxpool.Pool) int64 {
-	backlog, err := db.New(pool).OutboxBacklog(t.Context(), 1000)
-	if err != nil {
+	var rows int64
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM outbox").Scan(&rows); err != nil {
 		t.Fatal(err)
 	}
-	return backlog.Waiting
+	return rows
 }
 
 // inOrder checks that each auction's events came in the order of its history, with nothing missing; repeats only repeat what came.
@@ -168,8 +176,8 @@ func TestAFailureStopsAndIsMadeGood(t *testing.T) {
 	auctions := fill(t, pool, 5, 6)
 	sink := &told{failFrom: 10}
 	r := relay(pool, sink)
-	if _, err := r.Turn(t.Context()); err == nil {
-		t.Fatal("the failure was kept quiet")
+	if more, err := r.Turn(t.Context()); more || err != nil {
+		t.Fatalf("more: %v, %v", more, err)
 	}
 	if left := waiting(t, pool); left != 35-9 {
 		t.Fatalf("%d rows wait after 9 of 35 were acknowledged", left)
@@ -208,9 +216,12 @@ func TestManyRelaysKeepTheOrder(t *testing.T) {
 // dying tells the consumer and crashes before it can say so.
 type dying struct{ sink outbox.Sink }
 
-func (d dying) Publish(ctx context.Context, events []outbox.Event) (int, error) {
-	_, _ = d.sink.Publish(ctx, events)
-	return 0, errors.New("crashed")
+func (d dying) Publish(ctx context.Context, events []outbox.Event) []error {
+	outcome := d.sink.Publish(ctx, events)
+	for i := range outcome {
+		outcome[i] = errors.New("crashed")
+	}
+	return outcome
 }
 
 func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
@@ -328,8 +339,162 @@ func TestTurnsFollowAtOnceOnlyWhenTheyAreFull(t *testing.T) {
 		if err != nil || more != want.more {
 			t.Errorf("more: %v, want %v (%v)", more, want.more, err)
 		}
-		if left, err := db.New(pool).OutboxBacklog(t.Context(), 10_000); err != nil || left.Waiting != want.left {
-			t.Errorf("%d rows wait, want %d (%v)", left.Waiting, want.left, err)
+		if left := waiting(t, pool); left != want.left {
+			t.Errorf("%d rows wait, want %d", left, want.left)
 		}
 	}
+}
+
+// A topic that nobody takes holds no other up, however much of it waits; when it is taken again
+// nothing is missing.
+func TestATopicThatIsRefusedHoldsNoOtherUp(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Pool(t)
+	auctions := fill(t, pool, 2, 1200) // more than a turn takes, before the first row of the other topic
+	sink := &told{refused: []string{outbox.TopicBidAccepted}}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	metrics := prometheus.NewRegistry()
+	running.Go(func() { outbox.NewRelay(pool, sink, slog.New(slog.DiscardHandler), metrics).Run(ctx) })
+	eventually(t, "the closings are told", func() bool { return len(sink.ids()) == 2 })
+	eventually(t, "the failures are counted", func() bool { return figure(t, metrics, "martelo_loop_failures_total", "relay bid-accepted") > 1 })
+	eventually(t, "the backlog is seen", func() bool { return figure(t, metrics, "martelo_outbox_waiting_rows", "") >= 2400 })
+	sink.mu.Lock()
+	sink.refused = nil
+	sink.mu.Unlock()
+	eventually(t, "the rest is told", func() bool { return waiting(t, pool) == 0 })
+	stop()
+	running.Wait()
+	for _, id := range auctions {
+		next := 1
+		for _, told := range sink.ids() {
+			if told == fmt.Sprintf("bid-accepted:%d:%d", id, next) {
+				next++
+			}
+		}
+		if next != 1201 {
+			t.Errorf("auction %d was told up to bid %d, in order", id, next-1)
+		}
+	}
+}
+
+// A row whose facts are missing, or cannot be read, keeps its own auction's later events of its
+// topic, and nothing else.
+func TestARowThatCannotBeReadHoldsOnlyItsAuctionUp(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Pool(t)
+	auctions := fill(t, pool, 4, 3)
+	for _, sql := range []string{
+		fmt.Sprintf(`INSERT INTO outbox (topic, auction_id, first_seq, last_seq)
+			VALUES ('bid-accepted', %d, 99, 99), ('auction-closed', 77, NULL, NULL)`, auctions[0]),
+		fmt.Sprintf(`UPDATE outbox SET last_seq = 50 WHERE topic = 'bid-accepted' AND auction_id = %d AND first_seq = 2`, auctions[1]),
+		`ALTER TABLE auctions DISABLE TRIGGER USER`,
+		fmt.Sprintf(`UPDATE auctions SET start_at = '-infinity' WHERE id = %d`, auctions[2]), // no time.Time holds it
+		fmt.Sprintf(`UPDATE auctions SET currency = 'HRK' WHERE id = %d`, auctions[3]),       // no list has it any more
+	} {
+		if _, err := pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sink, metrics := &told{}, prometheus.NewRegistry()
+	r := outbox.NewRelay(pool, sink, slog.New(slog.DiscardHandler), metrics)
+	for range 2 {
+		drain(t, r)
+	}
+	want := []string{fmt.Sprintf("bid-accepted:%d:1", auctions[1]), fmt.Sprintf("auction-closed:%d", auctions[1])}
+	for _, id := range []int64{auctions[0], auctions[3]} {
+		want = append(want, fmt.Sprintf("auction-closed:%d", id))
+		for seq := range 3 {
+			want = append(want, fmt.Sprintf("bid-accepted:%d:%d", id, seq+1))
+		}
+	}
+	got := sink.ids()
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("told are %v,\nwant %v", got, want)
+	}
+	if aside := figure(t, metrics, "martelo_outbox_set_aside_total", ""); aside != 5 {
+		t.Errorf("%v set aside", aside)
+	}
+	if left := waiting(t, pool); left != 1+2+1+4 {
+		t.Errorf("%d rows are left", left)
+	}
+}
+
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come to that: " + what)
+		}
+	}
+}
+
+// figure is a metric's value, of the loop named unless that is "".
+func figure(t testing.TB, metrics *prometheus.Registry, name, loop string) float64 {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == name && (loop == "" || metric.GetLabel()[0].GetValue() == loop) {
+				return metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// A topic that the brokers refuse leaves the other topic's events alone, and is made good.
+func TestKafkaTopicsGoTheirOwnWays(t *testing.T) {
+	t.Parallel()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, outbox.TopicBidAccepted, outbox.TopicAuctionClosed),
+		kfake.MaxVersions(kversion.V3_5_0())) // whose requests name topics, not their ids
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	var refuses atomic.Bool
+	refuses.Store(true)
+	cluster.ControlKey(int16(kmsg.Produce), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		produce := request.(*kmsg.ProduceRequest)
+		if !refuses.Load() || len(produce.Topics) == 0 || produce.Topics[0].Topic != outbox.TopicBidAccepted {
+			return nil, nil, false
+		}
+		response := produce.ResponseKind().(*kmsg.ProduceResponse)
+		for _, topic := range produce.Topics {
+			answer := kmsg.NewProduceResponseTopic()
+			answer.Topic = topic.Topic
+			for _, partition := range topic.Partitions {
+				refused := kmsg.NewProduceResponseTopicPartition()
+				refused.Partition, refused.ErrorCode = partition.Partition, kerr.TopicAuthorizationFailed.Code
+				answer.Partitions = append(answer.Partitions, refused)
+			}
+			response.Topics = append(response.Topics, answer)
+		}
+		return response, nil, true
+	})
+	pool := dbtest.Pool(t)
+	fill(t, pool, 3, 4)
+	sink, err := outbox.NewKafkaSink(cluster.ListenAddrs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sink.Close()
+	r := relay(pool, sink)
+	if _, err := r.Turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := waiting(t, pool); left != 12 {
+		t.Errorf("%d rows wait, want the 12 of the topic that is refused", left)
+	}
+	refuses.Store(false)
+	eventually(t, "the rest is taken", func() bool {
+		_, err := r.Turn(t.Context())
+		return err == nil && waiting(t, pool) == 0
+	})
 }

@@ -65,7 +65,7 @@ func (d *Desk) Move(ctx context.Context, id int64, by auction.Actor, to auction.
 	var moved auction.State
 	var recent []auction.Bid
 	var withdrawn *hot.Withdrawn
-	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, d.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := q.AuctionLock(ctx, id)
 		if db.IsNoRows(err) {
@@ -78,7 +78,11 @@ func (d *Desk) Move(ctx context.Context, id int64, by auction.Actor, to auction.
 		if err != nil {
 			return err
 		}
-		if err := row.State().MayMove(by, to, now); err != nil || row.Lane == string(to) {
+		if err := row.State().MayMove(by, to, now); err != nil {
+			return err
+		}
+		if row.Lane == string(to) {
+			_, err := q.StandbyWait(ctx) // an earlier move is confirmed, whose commit may have failed
 			return err
 		}
 		if to == auction.Hot {

@@ -57,15 +57,27 @@ func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 			return 0, err
 		}
 	}
-	arg := insertParams(draft, s)
-	id, err := q.AuctionInsert(ctx, arg)
-	if db.IsNoRows(err) && arg.RequestID != nil {
-		id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: draft.SellerID, RequestID: arg.RequestID})
-	}
-	if err != nil {
-		return 0, db.Unavailable(err)
-	}
-	return id, nil
+	id, err := d.insert(ctx, insertParams(draft, s))
+	return id, db.Unavailable(err)
+}
+
+// insert writes the auction, or finds the one that was opened with the same key before. Either is
+// confirmed only when it is as durable as a commit makes it: the first one's may have failed.
+func (d *Desk) insert(ctx context.Context, arg db.AuctionInsertParams) (id int64, err error) {
+	err = db.InTx(ctx, d.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		id, err = q.AuctionInsert(ctx, arg)
+		if !db.IsNoRows(err) || arg.RequestID == nil {
+			return err
+		}
+		id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: arg.SellerID, RequestID: arg.RequestID})
+		if err != nil {
+			return err
+		}
+		_, err = q.StandbyWait(ctx)
+		return err
+	})
+	return id, err
 }
 
 func insertParams(draft auction.Draft, s auction.State) db.AuctionInsertParams {
@@ -90,7 +102,7 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 	var cancelled auction.State
 	var recent []auction.Bid
 	var withdrawn *hot.Withdrawn
-	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, d.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := q.AuctionLock(ctx, id)
 		if db.IsNoRows(err) {

@@ -176,7 +176,7 @@ func makeTemplate(ctx context.Context, given, template string) error {
 	for _, step := range []func() error{
 		func() error { return execute(ctx, given, "DROP DATABASE IF EXISTS "+unfinished) },
 		func() error { return execute(ctx, given, createFrom(unfinished, "template0")) },
-		func() error { _, err := db.Migrate(ctx, address); return err },
+		func() error { _, err := db.Migrate(ctx, address, nil); return err },
 		func() error { return spreadIDs(ctx, address, 0) },
 		func() error { return execute(ctx, given, "ALTER DATABASE "+unfinished+" RENAME TO "+template) },
 	} {

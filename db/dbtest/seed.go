@@ -149,7 +149,7 @@ func fillSeed(server *server) error {
 	if err := execute(ctx, server.databaseURL("postgres"), "CREATE DATABASE "+seedDatabase); err != nil {
 		return err
 	}
-	if _, err := db.Migrate(ctx, address); err != nil {
+	if _, err := db.Migrate(ctx, address, nil); err != nil {
 		return err
 	}
 	return spreadIDs(ctx, address, 0)
