@@ -64,6 +64,8 @@ type Deps struct {
 	TrustedProxies []netip.Prefix
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
+	// Contact is who helps with a forgotten password, "" for nobody in particular.
+	Contact string
 }
 
 // Server answers requests.
@@ -89,7 +91,7 @@ func New(deps Deps) *Server {
 	e.HTTPErrorHandler = s.answerError
 	e.IPExtractor = addressOf(deps.TrustedProxies)
 	s.streams = NewStreams(deps.Hub, s.drawLive, e.IPExtractor)
-	e.Use(s.observe, s.headers, s.sameOrigin())
+	e.Use(s.observe, s.watchProxies(), s.headers, s.sameOrigin())
 	s.routes()
 	return s
 }
@@ -133,11 +135,13 @@ func (s *Server) routes() {
 	get(pathLive, s.pageLive)
 
 	get(components.PathHome, onlyPage(s.auctionList))
-	get(components.PathNewAuction, onlyPage(s.auctionNew))
-	get(components.PathMyBids, onlyPage(s.myBids))
-	get(components.PathMyAuctions, onlyPage(s.myAuctions))
-	get(components.PathAccount, onlyPage(s.accountShow))
+	get(components.PathNewAuction, onlyPage(s.personal(s.auctionNew)))
+	get(components.PathMyBids, onlyPage(s.personal(s.myBids)))
+	get(components.PathMyAuctions, onlyPage(s.personal(s.myAuctions)))
+	get(components.PathAccount, onlyPage(s.personal(s.accountShow)))
 	post(components.PathSelling, s.accountSell)
+	post(components.PathPassword, s.passwordChange)
+	post(components.PathSessions, s.sessionsEnd)
 	post(components.PathTokens, s.tokenCreate)
 	post(components.PathTokens+"/:id/revoke", s.tokenRevoke)
 	get(components.PathSignIn, onlyPage(s.signInShow))

@@ -16,6 +16,8 @@ const (
 	PathAccount    = "/me"
 	PathSelling    = "/me/selling"
 	PathTokens     = "/me/tokens"
+	PathPassword   = "/me/password"
+	PathSessions   = "/me/sessions/end"
 	PathSignIn     = "/signin"
 	PathSignUp     = "/signup"
 	PathSignOut    = "/signout"
