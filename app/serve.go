@@ -118,7 +118,7 @@ func build(s settings) (h *house, err error) {
 		return h, fmt.Errorf("REDIS_URL: %w", err)
 	}
 	h.redis = redis.NewClient(options)
-	h.limits = limits.Open(h.redis, h.log)
+	h.limits = limits.Open(h.redis, h.log).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
 	h.people = account.New(h.readers)
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
@@ -178,7 +178,7 @@ func (h *house) door() (*web.Server, error) {
 		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
-		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
+		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Contact: h.settings.Contact,
 	}), nil
 }
 
