@@ -75,6 +75,8 @@ func TestWhatMakesNoAccount(t *testing.T) {
 		{"name", func(a *account.Account) { a.Name = "a\nb" }},
 		{"name", func(a *account.Account) { a.Name = "a\u202eb" }},
 		{"password", func(a *account.Account) { a.Password = "1234567" }},
+		{"password", func(a *account.Account) { a.Password = "Password123" }},
+		{"email", func(a *account.Account) { a.Email = "adm\u0131n@example.com" }},
 		{"password", func(a *account.Account) { a.Password = strings.Repeat("x", 201) }},
 		{"password", func(a *account.Account) { a.Password = "\xff23456789" }},
 		{"role", func(a *account.Account) { a.Role = "god" }},

@@ -17,7 +17,7 @@ const DemoPassword = "martelo-demo"
 // letters. They come from zxcvbn-ts (@zxcvbn-ts/language-common); its licence stands beside the
 // list.
 //
-// go:embed common_passwords.txt
+//go:embed common_passwords.txt
 var commonPasswordsText string
 
 var commonPasswords = sync.OnceValue(func() map[string]struct{} {
