@@ -174,7 +174,6 @@ func (f *fair) everyPage() {
 			"/", "/auctions?status=SCHEDULED", "/auctions?status=CLOSED", "/auctions?status=CANCELLED", "/auctions?q=nothing+is+called+this",
 			"/signin", "/signup?next=%2Fauctions%2F1", lotPath(plain), lotPath(odd), lotPath(scheduled), components.BidsPath(plain.ID), "/help",
 		}},
-		{visitor, http.StatusUnauthorized, []string{"/me", "/me/bids", "/auctions/new"}},
 		{visitor, http.StatusNotFound, []string{"/nothing/here", "/auctions/1"}},
 		{f.ann, http.StatusOK, []string{
 			lotPath(plain), lotPath(odd), lotPath(scheduled), lotPath(withdrawn), lotPath(passed), "/me", "/me/bids", "/me/auctions", components.BidsPath(odd.ID),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,13 +22,10 @@ import (
 	"martelo/db"
 )
 
-// demoPassword opens every demo account. The accounts exist only where somebody ran martelo demo.
-const demoPassword = "martelo-demo"
-
 var demoSellers = []account.Account{
-	{Email: "alma@demo.example", Name: "Alma Watches", Role: account.RoleSeller},
-	{Email: "northgate@demo.example", Name: "Northgate Books", Role: account.RoleSeller},
-	{Email: "oficina@demo.example", Name: "Oficina Tavares", Role: account.RoleSeller},
+	{Email: "alma@demo.example", Name: "Alma Watches", SellerName: "Alma Watches", Role: account.RoleSeller},
+	{Email: "northgate@demo.example", Name: "Northgate Books", SellerName: "Northgate Books", Role: account.RoleSeller},
+	{Email: "oficina@demo.example", Name: "Oficina Tavares", SellerName: "Oficina Tavares", Role: account.RoleSeller},
 }
 
 var demoBuyers = []account.Account{
@@ -62,11 +60,16 @@ var demoLots = []demoLot{
 	{1, "Complete run of The Yellow Book, 1894–1897", "Thirteen volumes in yellow cloth, spines toned, plates complete.", "GBP", "1200.00", "50.00", 20 * time.Minute, 7 * 24 * time.Hour, nil},
 }
 
-// demo fills an empty house: three sellers, three buyers, an admin, a dozen lots that end from two minutes to a week from now, some with
-// bids. Run again, it opens the lots that have ended meanwhile once more, so that there is always something about to end.
+// demo fills an empty house: three sellers, three buyers, an admin, a dozen lots that end from two
+// minutes to a week from now, some with bids. Everybody may read the password of these accounts, so
+// it is refused where anybody else is. Run again, it opens the lots that have ended meanwhile once
+// more, so that there is always something about to end.
 func demo(ctx context.Context, out io.Writer) error {
 	return withPool(func(pool *pgxpool.Pool) error {
 		people := account.New(pool)
+		if err := onlyDemo(ctx, people); err != nil {
+			return err
+		}
 		sellers, err := admit(ctx, people, demoSellers)
 		if err != nil {
 			return err
@@ -82,9 +85,26 @@ func demo(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		_, err = fmt.Fprintf(out, "demo logins, password %s: seller %s, buyers %s and %s, admin %s\n",
-			demoPassword, demoSellers[0].Email, demoBuyers[0].Email, demoBuyers[1].Email, demoAdmin.Email)
+			account.DemoPassword, demoSellers[0].Email, demoBuyers[0].Email, demoBuyers[1].Email, demoAdmin.Email)
 		return err
 	})
+}
+
+// onlyDemo refuses a house in which somebody is no demo account.
+func onlyDemo(ctx context.Context, people *account.People) error {
+	ours := []string{demoAdmin.Email}
+	for _, a := range slices.Concat(demoSellers, demoBuyers) {
+		ours = append(ours, a.Email)
+	}
+	others, err := people.Outside(ctx, ours)
+	if err != nil {
+		return err
+	}
+	if others > 0 {
+		return fmt.Errorf("demo: refused: %d people of this house are no demo accounts, "+
+			"and the demo's admin has a password that everybody may read", others)
+	}
+	return nil
 }
 
 // admit signs up who is not there yet.
@@ -93,8 +113,7 @@ func admit(ctx context.Context, people *account.People, accounts []account.Accou
 	for _, a := range accounts {
 		person, err := people.ByEmail(ctx, a.Email)
 		if errors.Is(err, account.ErrNoSuchUser) {
-			a.Password = demoPassword
-			person, err = people.SignUp(ctx, a)
+			person, err = people.SignUpDemo(ctx, a)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("demo: %s: %w", a.Email, err)

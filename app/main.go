@@ -22,13 +22,23 @@ const usage = `martelo is an online auction house.
 
   martelo serve                 serve the house until SIGTERM
   martelo migrate               bring the database's schema up to date
-  martelo demo                  fill an empty house with things to look at
-  martelo user create --email E --name N --password P [--role seller|admin]
-                                add somebody, and print the id
+  martelo demo                  fill an empty house with things to look at; refused where anybody else has an account
+  martelo user create --email E --name N --password P [--role seller|admin] [--seller-name S]
+                                add somebody, and print the id; buyers see S, or the name of who begins as a seller
+  martelo user show --email E   print what the house knows of a person (E is an e-mail or an id, here and below)
+  martelo user password --email E [--password P]
+                                set a password, read from the input without --password, and end all sessions
+  martelo user sessions end --email E [--tokens]
+                                sign a person out everywhere, and with --tokens revoke the tokens
+  martelo user block --email E  keep a person out: sessions and tokens end, bids stand; unblock lets the person in again
+  martelo user unblock --email E
+  martelo user role --email E --role user|seller|admin
+                                change what a person may do
   martelo token create --user E [--service] [--name N]
                                 make an API token for the user with that e-mail or id, and print it
   martelo house renew           give a copy of a house an id of its own, and print it; its nodes must not run
   martelo house claim           say that this database is the house itself, moved to a new place, and print its id
+  martelo grant --role R        give the database role R what serve needs and no more
   martelo bench SCENARIO        measure the house on a database of its own; martelo bench help says more
 
 Settings come from the environment: DATABASE_URL, REDIS_URL, LISTEN_ADDR and others; the README lists them.
@@ -69,7 +79,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "demo":
 		return withoutArguments(args, func() error { return demo(ctx, out) })
 	case "user":
-		return subcommand(args, "create", func(rest []string) error { return userCreate(ctx, rest, out) })
+		return user(ctx, args, os.Stdin, out)
+	case "grant":
+		return grant(ctx, args, out)
 	case "token":
 		return subcommand(args, "create", func(rest []string) error { return tokenCreate(ctx, rest, out) })
 	case "house":

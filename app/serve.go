@@ -135,7 +135,7 @@ func build(s settings) (h *house, err error) {
 	}
 	h.redis = redis.NewClient(options)
 	h.identity = identity.New(h.readers, h.redis, h.log)
-	h.limits = limits.Open(h.redis, h.identity, h.log)
+	h.limits = limits.Open(h.redis, h.identity, h.log).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
 	h.people = account.New(h.readers)
 	h.drafts = draft.New(h.readers)
 	h.hub = live.New(live.Options{
@@ -199,7 +199,7 @@ func (h *house) door() (*web.Server, error) {
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: h.takesBids, PingRedis: h.limits.Ping,
 		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
-		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
+		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Contact: h.settings.Contact,
 	}), nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
 )
@@ -40,6 +42,11 @@ type settings struct {
 	// ViewersMax is how many live streams one node takes, and ViewersPerAddressMax how many from one address.
 	ViewersMax           int `env:"VIEWERS_MAX" envDefault:"50000"`
 	ViewersPerAddressMax int `env:"VIEWERS_PER_ADDRESS_MAX" envDefault:"200"`
+	// AttemptsPerAddressMax is how many tries to sign in or up a minute one address has. Many
+	// people share one at a venue.
+	AttemptsPerAddressMax int `env:"ATTEMPTS_PER_ADDRESS_MAX" envDefault:"60"`
+	// Contact is who helps with a forgotten password: an e-mail address, a web address, or words.
+	Contact string `env:"CONTACT"`
 	// HotLaneAllowEverysec offers the hot lane also on a Redis that may lose bids that were answered 201, such as one with appendfsync everysec.
 	HotLaneAllowEverysec bool `env:"HOT_LANE_ALLOW_EVERYSEC" envDefault:"false"`
 	// HotLaneAbove puts an auction that gets more than so many bids a second on one node into the hot lane; 0 is never.
@@ -89,7 +96,8 @@ var whatIs = map[string]string{
 var variables = map[string]string{
 	"OpenSelling": "OPEN_SELLING takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
 	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
-	"HotLaneAllowEverysec": "HOT_LANE_ALLOW_EVERYSEC takes true or false", "HotLaneAbove": "HOT_LANE_ABOVE takes a whole number",
+	"AttemptsPerAddressMax": "ATTEMPTS_PER_ADDRESS_MAX takes a whole number",
+	"HotLaneAllowEverysec":  "HOT_LANE_ALLOW_EVERYSEC takes true or false", "HotLaneAbove": "HOT_LANE_ABOVE takes a whole number",
 	"DrainDelay": "DRAIN_DELAY takes a time such as 1s or 500ms, from 0s to 5s",
 	"LogLevel":   "LOG_LEVEL takes debug, info, warn or error",
 }
@@ -130,12 +138,28 @@ func (s settings) check() []error {
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
 	refuse(s.DrainDelay < 0 || s.DrainDelay > drainDelayMax,
 		"DRAIN_DELAY takes a time from 0s to %s, not %s", drainDelayMax, s.DrainDelay)
+	refuse(s.AttemptsPerAddressMax < 1 || s.AttemptsPerAddressMax > attemptsPerAddressMost,
+		"ATTEMPTS_PER_ADDRESS_MAX takes 1 to %d", attemptsPerAddressMost)
+	refuse(!oneShortLine(s.Contact),
+		"CONTACT takes an e-mail address, a web address or a few words, in one line of at most %d characters", contactLengthMax)
 	refuse(s.HotLaneAbove < 0, "HOT_LANE_ABOVE takes 0 or more")
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
 	host, _, err := net.SplitHostPort(s.ProfileAddr)
 	ip := net.ParseIP(host)
 	refuse(s.ProfileAddr != "" && (err != nil || ip == nil || !ip.IsLoopback()), "MARTELO_PPROF takes an address of this machine itself, such as 127.0.0.1:6060, not %q", s.ProfileAddr)
 	return wrong
+}
+
+const (
+	// attemptsPerAddressMost is more than a node can check: it hashes some hundred passwords a
+	// second.
+	attemptsPerAddressMost = 100_000
+	// contactLengthMax is what reads well under a form.
+	contactLengthMax = 200
+)
+
+func oneShortLine(text string) bool {
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= contactLengthMax && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 func hasScheme(text string, schemes ...string) bool {

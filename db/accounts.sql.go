@@ -10,6 +10,77 @@ import (
 	"time"
 )
 
+const DeviceIssued = `-- name: DeviceIssued :one
+SELECT EXISTS (SELECT FROM devices WHERE hash = $1)
+`
+
+// DeviceIssued tells whether anybody has signed in with this device.
+func (q *Queries) DeviceIssued(ctx context.Context, hash []byte) (bool, error) {
+	row := q.db.QueryRow(ctx, DeviceIssued, hash)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const DeviceKeep = `-- name: DeviceKeep :exec
+INSERT INTO devices (user_id, hash) VALUES ($1, $2)
+ON CONFLICT ON CONSTRAINT devices_pkey DO UPDATE SET last_used_at = clock_timestamp()
+`
+
+type DeviceKeepParams struct {
+	UserID int64
+	Hash   []byte
+}
+
+func (q *Queries) DeviceKeep(ctx context.Context, arg DeviceKeepParams) error {
+	_, err := q.db.Exec(ctx, DeviceKeep, arg.UserID, arg.Hash)
+	return err
+}
+
+const DeviceKnown = `-- name: DeviceKnown :one
+SELECT EXISTS (
+    SELECT FROM devices JOIN users ON users.id = devices.user_id
+    WHERE lower(users.email) = lower($1::text) AND devices.hash = $2)
+`
+
+type DeviceKnownParams struct {
+	Email string
+	Hash  []byte
+}
+
+// DeviceKnown tells whether the person with an e-mail address has signed in with this device.
+func (q *Queries) DeviceKnown(ctx context.Context, arg DeviceKnownParams) (bool, error) {
+	row := q.db.QueryRow(ctx, DeviceKnown, arg.Email, arg.Hash)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const DevicesDelete = `-- name: DevicesDelete :exec
+DELETE FROM devices WHERE user_id = $1
+`
+
+func (q *Queries) DevicesDelete(ctx context.Context, userID int64) error {
+	_, err := q.db.Exec(ctx, DevicesDelete, userID)
+	return err
+}
+
+const DevicesDeleteOldest = `-- name: DevicesDeleteOldest :exec
+DELETE FROM devices WHERE devices.user_id = $1 AND devices.hash IN (
+    SELECT d.hash FROM devices d WHERE d.user_id = $1 ORDER BY d.last_used_at DESC, d.hash OFFSET $2)
+`
+
+type DevicesDeleteOldestParams struct {
+	UserID   int64
+	RowLimit int32
+}
+
+// DevicesDeleteOldest leaves a person's latest devices.
+func (q *Queries) DevicesDeleteOldest(ctx context.Context, arg DevicesDeleteOldestParams) error {
+	_, err := q.db.Exec(ctx, DevicesDeleteOldest, arg.UserID, arg.RowLimit)
+	return err
+}
+
 const SessionDelete = `-- name: SessionDelete :exec
 DELETE FROM sessions WHERE token = $1
 `
@@ -59,9 +130,9 @@ func (q *Queries) SessionsDeleteExpired(ctx context.Context) (int64, error) {
 }
 
 const TokenByHash = `-- name: TokenByHash :one
-SELECT tokens.id, tokens.user_id, tokens.name, tokens.hash, tokens.service, tokens.created_at, users.id, users.email, users.name, users.password_hash, users.role, users.created_at
+SELECT tokens.id, tokens.user_id, tokens.name, tokens.hash, tokens.service, tokens.created_at, users.id, users.email, users.name, users.password_hash, users.role, users.created_at, users.seller_name, users.selling_since, users.session_epoch, users.blocked_at
 FROM tokens JOIN users ON users.id = tokens.user_id
-WHERE tokens.hash = $1
+WHERE tokens.hash = $1 AND users.blocked_at IS NULL
 `
 
 type TokenByHashRow struct {
@@ -85,6 +156,10 @@ func (q *Queries) TokenByHash(ctx context.Context, hash []byte) (TokenByHashRow,
 		&i.User.PasswordHash,
 		&i.User.Role,
 		&i.User.CreatedAt,
+		&i.User.SellerName,
+		&i.User.SellingSince,
+		&i.User.SessionEpoch,
+		&i.User.BlockedAt,
 	)
 	return i, err
 }
@@ -149,6 +224,31 @@ func (q *Queries) TokenInsert(ctx context.Context, arg TokenInsertParams) (Token
 	return i, err
 }
 
+const TokensDelete = `-- name: TokensDelete :many
+DELETE FROM tokens WHERE user_id = $1 RETURNING hash
+`
+
+// TokensDelete revokes all of a user's tokens.
+func (q *Queries) TokensDelete(ctx context.Context, userID int64) ([][]byte, error) {
+	rows, err := q.db.Query(ctx, TokensDelete, userID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items [][]byte
+	for rows.Next() {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const TokensOfUser = `-- name: TokensOfUser :many
 SELECT id, user_id, name, hash, service, created_at FROM tokens WHERE user_id = $1 ORDER BY id DESC LIMIT $2
 `
@@ -185,8 +285,20 @@ func (q *Queries) TokensOfUser(ctx context.Context, arg TokensOfUserParams) ([]T
 	return items, nil
 }
 
+const UserBlock = `-- name: UserBlock :execrows
+UPDATE users SET blocked_at = COALESCE(blocked_at, clock_timestamp()), session_epoch = session_epoch + 1 WHERE id = $1
+`
+
+func (q *Queries) UserBlock(ctx context.Context, id int64) (int64, error) {
+	result, err := q.db.Exec(ctx, UserBlock, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const UserByEmail = `-- name: UserByEmail :one
-SELECT id, email, name, password_hash, role, created_at FROM users WHERE lower(email) = lower($1::text)
+SELECT id, email, name, password_hash, role, created_at, seller_name, selling_since, session_epoch, blocked_at FROM users WHERE lower(email) = lower($1::text)
 `
 
 func (q *Queries) UserByEmail(ctx context.Context, email string) (User, error) {
@@ -199,8 +311,23 @@ func (q *Queries) UserByEmail(ctx context.Context, email string) (User, error) {
 		&i.PasswordHash,
 		&i.Role,
 		&i.CreatedAt,
+		&i.SellerName,
+		&i.SellingSince,
+		&i.SessionEpoch,
+		&i.BlockedAt,
 	)
 	return i, err
+}
+
+const UserEndSessions = `-- name: UserEndSessions :one
+UPDATE users SET session_epoch = session_epoch + 1 WHERE id = $1 RETURNING session_epoch
+`
+
+func (q *Queries) UserEndSessions(ctx context.Context, id int64) (int64, error) {
+	row := q.db.QueryRow(ctx, UserEndSessions, id)
+	var session_epoch int64
+	err := row.Scan(&session_epoch)
+	return session_epoch, err
 }
 
 const UserExists = `-- name: UserExists :one
@@ -215,7 +342,7 @@ func (q *Queries) UserExists(ctx context.Context, id int64) (bool, error) {
 }
 
 const UserGet = `-- name: UserGet :one
-SELECT id, email, name, password_hash, role, created_at FROM users WHERE id = $1
+SELECT id, email, name, password_hash, role, created_at, seller_name, selling_since, session_epoch, blocked_at FROM users WHERE id = $1
 `
 
 func (q *Queries) UserGet(ctx context.Context, id int64) (User, error) {
@@ -228,14 +355,19 @@ func (q *Queries) UserGet(ctx context.Context, id int64) (User, error) {
 		&i.PasswordHash,
 		&i.Role,
 		&i.CreatedAt,
+		&i.SellerName,
+		&i.SellingSince,
+		&i.SessionEpoch,
+		&i.BlockedAt,
 	)
 	return i, err
 }
 
 const UserInsert = `-- name: UserInsert :one
-INSERT INTO users (email, name, password_hash, role)
-VALUES ($1, $2, $3, $4)
-RETURNING id, email, name, password_hash, role, created_at
+INSERT INTO users (email, name, password_hash, role, seller_name, selling_since)
+VALUES ($1, $2, $3, $4, $5,
+    CASE WHEN $4 = 'seller' THEN clock_timestamp() END)
+RETURNING id, email, name, password_hash, role, created_at, seller_name, selling_since, session_epoch, blocked_at
 `
 
 type UserInsertParams struct {
@@ -243,14 +375,17 @@ type UserInsertParams struct {
 	Name         string
 	PasswordHash *string
 	Role         string
+	SellerName   *string
 }
 
+// UserInsert adds a person; whoever is a seller from the start sells since now.
 func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) (User, error) {
 	row := q.db.QueryRow(ctx, UserInsert,
 		arg.Email,
 		arg.Name,
 		arg.PasswordHash,
 		arg.Role,
+		arg.SellerName,
 	)
 	var i User
 	err := row.Scan(
@@ -260,19 +395,92 @@ func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) (User, e
 		&i.PasswordHash,
 		&i.Role,
 		&i.CreatedAt,
+		&i.SellerName,
+		&i.SellingSince,
+		&i.SessionEpoch,
+		&i.BlockedAt,
 	)
 	return i, err
 }
 
 const UserMakeSeller = `-- name: UserMakeSeller :execrows
-UPDATE users SET role = 'seller' WHERE id = $1 AND role = 'user'
+UPDATE users SET role = CASE role WHEN 'user' THEN 'seller' ELSE role END, seller_name = $1,
+    selling_since = COALESCE(selling_since, clock_timestamp())
+WHERE id = $2
 `
 
-// UserMakeSeller lets a user sell; an admin stays an admin.
-func (q *Queries) UserMakeSeller(ctx context.Context, id int64) (int64, error) {
-	result, err := q.db.Exec(ctx, UserMakeSeller, id)
+type UserMakeSellerParams struct {
+	SellerName *string
+	ID         int64
+}
+
+// UserMakeSeller lets a user sell under a name that buyers see, or changes that name; an admin stays an admin.
+func (q *Queries) UserMakeSeller(ctx context.Context, arg UserMakeSellerParams) (int64, error) {
+	result, err := q.db.Exec(ctx, UserMakeSeller, arg.SellerName, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const UserSetPassword = `-- name: UserSetPassword :one
+UPDATE users SET password_hash = $1, session_epoch = session_epoch + 1
+WHERE id = $2 AND email IS NOT NULL
+RETURNING session_epoch
+`
+
+type UserSetPasswordParams struct {
+	PasswordHash *string
+	ID           int64
+}
+
+// UserSetPassword also ends all sessions, by their epoch.
+func (q *Queries) UserSetPassword(ctx context.Context, arg UserSetPasswordParams) (int64, error) {
+	row := q.db.QueryRow(ctx, UserSetPassword, arg.PasswordHash, arg.ID)
+	var session_epoch int64
+	err := row.Scan(&session_epoch)
+	return session_epoch, err
+}
+
+const UserSetRole = `-- name: UserSetRole :execrows
+UPDATE users SET role = $1,
+    selling_since = CASE WHEN $1 = 'seller' THEN COALESCE(selling_since, clock_timestamp()) ELSE selling_since END
+WHERE id = $2
+`
+
+type UserSetRoleParams struct {
+	Role string
+	ID   int64
+}
+
+func (q *Queries) UserSetRole(ctx context.Context, arg UserSetRoleParams) (int64, error) {
+	result, err := q.db.Exec(ctx, UserSetRole, arg.Role, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const UserUnblock = `-- name: UserUnblock :execrows
+UPDATE users SET blocked_at = NULL WHERE id = $1
+`
+
+func (q *Queries) UserUnblock(ctx context.Context, id int64) (int64, error) {
+	result, err := q.db.Exec(ctx, UserUnblock, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const UsersOutside = `-- name: UsersOutside :one
+SELECT count(*) FROM users WHERE email IS NULL OR email <> ALL ($1::text[])
+`
+
+// UsersOutside counts the people who have none of some e-mail addresses.
+func (q *Queries) UsersOutside(ctx context.Context, emails []string) (int64, error) {
+	row := q.db.QueryRow(ctx, UsersOutside, emails)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }

@@ -20,7 +20,7 @@ WITH page AS (
      WHERE $5::boolean AND a.status = 'SCHEDULED' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
      ORDER BY a.end_at, a.id LIMIT $1)
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT $1) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.end_at, auctions.id
@@ -35,11 +35,12 @@ type CatalogByEndParams struct {
 }
 
 type CatalogByEndRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if with_open, and the scheduled ones
@@ -87,6 +88,7 @@ func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]C
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -108,7 +110,7 @@ WITH page AS (
         WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) < ($3::timestamptz, $4::bigint)
         ORDER BY a.end_at DESC, a.id DESC LIMIT $1) AS over
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at DESC, page.id DESC LIMIT $1) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.end_at DESC, auctions.id DESC
@@ -122,11 +124,12 @@ type CatalogByEndOverParams struct {
 }
 
 type CatalogByEndOverRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogByEndOver lists what is over by end, latest first, from a position on, of the statuses asked for.
@@ -172,6 +175,7 @@ func (q *Queries) CatalogByEndOver(ctx context.Context, arg CatalogByEndOverPara
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -185,7 +189,7 @@ func (q *Queries) CatalogByEndOver(ctx context.Context, arg CatalogByEndOverPara
 }
 
 const CatalogByNewest = `-- name: CatalogByNewest :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE ($1::text IS NULL OR auctions.status = $1::text) AND auctions.id < $2
 ORDER BY auctions.id DESC
@@ -199,11 +203,12 @@ type CatalogByNewestParams struct {
 }
 
 type CatalogByNewestRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogByNewest lists auctions, newest first, from a position on: of one status, or all when it is null.
@@ -244,6 +249,7 @@ func (q *Queries) CatalogByNewest(ctx context.Context, arg CatalogByNewestParams
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -269,7 +275,7 @@ WITH page AS (
         WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > ($3::bigint, $4::bigint)
         ORDER BY a.nominal_price, a.id LIMIT $1) AS still
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT $1) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.nominal_price, auctions.id
@@ -284,11 +290,12 @@ type CatalogByPriceParams struct {
 }
 
 type CatalogByPriceRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open ones if with_open, and those of
@@ -336,6 +343,7 @@ func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) 
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -377,7 +385,7 @@ WITH RECURSIVE mine AS (
         WHERE b.bidder_id = $2 AND b.auction_id < mine.auction_id
         ORDER BY b.auction_id DESC, b.seq DESC LIMIT 1) AS step
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now,
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now,
     mine.amount AS my_amount
 FROM (SELECT auction_id, seq, amount FROM mine LIMIT $1) AS mine
 JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
@@ -391,12 +399,13 @@ type CatalogMyBidsParams struct {
 }
 
 type CatalogMyBidsRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
-	MyAmount    int64
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
+	MyAmount     int64
 }
 
 // CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index
@@ -438,6 +447,7 @@ func (q *Queries) CatalogMyBids(ctx context.Context, arg CatalogMyBidsParams) ([
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 			&i.MyAmount,
 		); err != nil {
@@ -452,7 +462,7 @@ func (q *Queries) CatalogMyBids(ctx context.Context, arg CatalogMyBidsParams) ([
 }
 
 const CatalogOfSeller = `-- name: CatalogOfSeller :many
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.seller_id = $1
   AND ($2::text IS NULL OR auctions.status = $2::text) AND auctions.id < $3
@@ -468,11 +478,12 @@ type CatalogOfSellerParams struct {
 }
 
 type CatalogOfSellerRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogOfSeller lists one seller's auctions, newest first, from a position on: of one status, or all when it is null.
@@ -518,6 +529,7 @@ func (q *Queries) CatalogOfSeller(ctx context.Context, arg CatalogOfSellerParams
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -547,7 +559,7 @@ WITH mine AS (
     ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT $7
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY page.is_over, page.place, page.tie
 `
@@ -563,11 +575,12 @@ type CatalogOfSellerByParams struct {
 }
 
 type CatalogOfSellerByRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogOfSellerBy is CatalogOfSeller in the order of end or figure. The position is the last row of the page before it, as the three
@@ -618,6 +631,7 @@ func (q *Queries) CatalogOfSellerBy(ctx context.Context, arg CatalogOfSellerByPa
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -632,17 +646,18 @@ func (q *Queries) CatalogOfSellerBy(ctx context.Context, arg CatalogOfSellerByPa
 
 const CatalogOne = `-- name: CatalogOne :one
 
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.id = $1
 `
 
 type CatalogOneRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // Every list is read in one shape (the auction, its words, its seller's name, the clock), so that one function turns any row of
@@ -678,6 +693,7 @@ func (q *Queries) CatalogOne(ctx context.Context, id int64) (CatalogOneRow, erro
 		&i.Title,
 		&i.Description,
 		&i.SellerName,
+		&i.SellingSince,
 		&i.Now,
 	)
 	return i, err
@@ -703,7 +719,7 @@ WITH matching AS (
     ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT $9
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY page.is_over, page.place, page.tie
 `
@@ -721,11 +737,12 @@ type CatalogSearchParams struct {
 }
 
 type CatalogSearchRow struct {
-	Auction     Auction
-	Title       string
-	Description string
-	SellerName  string
-	Now         time.Time
+	Auction      Auction
+	Title        string
+	Description  string
+	SellerName   string
+	SellingSince *time.Time
+	Now          time.Time
 }
 
 // CatalogSearch lists what matches words, and a seller or status unless that is null, by end, newest or figure, without one auction that
@@ -777,6 +794,7 @@ func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([
 			&i.Title,
 			&i.Description,
 			&i.SellerName,
+			&i.SellingSince,
 			&i.Now,
 		); err != nil {
 			return nil, err
@@ -828,4 +846,25 @@ func (q *Queries) CatalogSearchCounts(ctx context.Context, arg CatalogSearchCoun
 		return nil, err
 	}
 	return items, nil
+}
+
+const CatalogSeller = `-- name: CatalogSeller :one
+SELECT COALESCE(users.seller_name, '') AS seller_name, users.selling_since
+FROM auctions JOIN users ON users.id = auctions.seller_id
+WHERE auctions.seller_id = $1
+LIMIT 1
+`
+
+type CatalogSellerRow struct {
+	SellerName   string
+	SellingSince *time.Time
+}
+
+// CatalogSeller is how a seller is shown. It begins at the auctions, so that whoever has none is no row, like whoever does not exist,
+// and is found out as fast.
+func (q *Queries) CatalogSeller(ctx context.Context, sellerID int64) (CatalogSellerRow, error) {
+	row := q.db.QueryRow(ctx, CatalogSeller, sellerID)
+	var i CatalogSellerRow
+	err := row.Scan(&i.SellerName, &i.SellingSince)
+	return i, err
 }

@@ -48,6 +48,12 @@ type Bid struct {
 	AcceptedAt time.Time
 }
 
+type Device struct {
+	UserID     int64
+	Hash       []byte
+	LastUsedAt time.Time
+}
+
 type Draft struct {
 	UserID    int64
 	Key       uuid.UUID
@@ -102,4 +108,8 @@ type User struct {
 	PasswordHash *string
 	Role         string
 	CreatedAt    time.Time
+	SellerName   *string
+	SellingSince *time.Time
+	SessionEpoch int64
+	BlockedAt    *time.Time
 }

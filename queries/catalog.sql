@@ -2,7 +2,7 @@
 -- them into what the house shows.
 
 -- name: CatalogOne :one
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.id = @id;
 
@@ -18,7 +18,7 @@ WITH page AS (
      WHERE @with_scheduled::boolean AND a.status = 'SCHEDULED' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
      ORDER BY a.end_at, a.id LIMIT @row_limit)
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT @row_limit) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.end_at, auctions.id;
@@ -33,7 +33,7 @@ WITH page AS (
         WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) < (@before_end_at::timestamptz, @before_id::bigint)
         ORDER BY a.end_at DESC, a.id DESC LIMIT @row_limit) AS over
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.end_at DESC, page.id DESC LIMIT @row_limit) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.end_at DESC, auctions.id DESC;
@@ -53,14 +53,14 @@ WITH page AS (
         WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
         ORDER BY a.nominal_price, a.id LIMIT @row_limit) AS still
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT @row_limit) AS listed
 JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY auctions.nominal_price, auctions.id;
 
 -- name: CatalogByNewest :many
 -- CatalogByNewest lists auctions, newest first, from a position on: of one status, or all when it is null.
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE (sqlc.narg(status)::text IS NULL OR auctions.status = sqlc.narg(status)::text) AND auctions.id < @before_id
 ORDER BY auctions.id DESC
@@ -68,7 +68,7 @@ LIMIT @row_limit;
 
 -- name: CatalogOfSeller :many
 -- CatalogOfSeller lists one seller's auctions, newest first, from a position on: of one status, or all when it is null.
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 WHERE auctions.seller_id = @seller_id
   AND (sqlc.narg(status)::text IS NULL OR auctions.status = sqlc.narg(status)::text) AND auctions.id < @before_id
@@ -95,7 +95,7 @@ WITH mine AS (
     ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT @row_limit
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY page.is_over, page.place, page.tie;
 
@@ -121,7 +121,7 @@ WITH matching AS (
     ORDER BY placed.is_over, placed.place, placed.tie
     LIMIT @row_limit
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
 FROM page JOIN auctions ON auctions.id = page.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
 ORDER BY page.is_over, page.place, page.tie;
 
@@ -148,7 +148,7 @@ WITH RECURSIVE mine AS (
         WHERE b.bidder_id = @bidder_id AND b.auction_id < mine.auction_id
         ORDER BY b.auction_id DESC, b.seq DESC LIMIT 1) AS step
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, users.name AS seller_name, clock_timestamp()::timestamptz AS now,
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now,
     mine.amount AS my_amount
 FROM (SELECT * FROM mine LIMIT @row_limit) AS mine
 JOIN auctions ON auctions.id = mine.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
@@ -157,3 +157,11 @@ ORDER BY auctions.id DESC;
 -- name: CatalogCurrency :one
 -- CatalogCurrency is what it takes to read an auction's bids: the currency they are in, and that there is such an auction.
 SELECT currency, currency_digits FROM auctions WHERE id = @id;
+
+-- name: CatalogSeller :one
+-- CatalogSeller is how a seller is shown. It begins at the auctions, so that whoever has none is no row, like whoever does not exist,
+-- and is found out as fast.
+SELECT COALESCE(users.seller_name, '') AS seller_name, users.selling_since
+FROM auctions JOIN users ON users.id = auctions.seller_id
+WHERE auctions.seller_id = @seller_id
+LIMIT 1;

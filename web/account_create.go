@@ -26,7 +26,7 @@ func (s *Server) signUp(c echo.Context) error {
 	if err != nil {
 		list, ok := problems(err)
 		if isLimited(err) {
-			list, ok = components.Problems{{Text: "Too many tries. Wait a minute before the next."}}, true
+			list, ok = components.Problems{{Text: tooManyTries(err)}}, true
 		}
 		if !ok || !asksPage(c.Request()) {
 			return err
@@ -34,7 +34,7 @@ func (s *Server) signUp(c echo.Context) error {
 		view.Problems = list
 		return s.signUpPage(c, s.noteProblem(c, err).Status, view)
 	}
-	if err := s.beginSession(c, person.ID); err != nil {
+	if err := s.beginSession(c, person); err != nil {
 		return err
 	}
 	if err := s.flash(c, components.NoticeGood, "Welcome to the house, "+person.Name+"."); err != nil {
@@ -45,14 +45,14 @@ func (s *Server) signUp(c echo.Context) error {
 
 func (s *Server) makeAccount(c echo.Context, a account.Account) (account.Person, error) {
 	ctx := c.Request().Context()
-	if wait := s.Limits.Attempt(ctx, c.RealIP(), a.Email); wait > 0 {
+	if wait := s.Limits.SignUp(ctx, c.RealIP()); wait > 0 {
 		return account.Person{}, &limitedError{wait: wait}
 	}
 	return s.People.SignUp(ctx, a)
 }
 
 func (s *Server) signUpPage(c echo.Context, status int, view pages.SignUpView) (err error) {
-	if view.PageView, err = s.frame(c, "Make an account", components.PathSignUp); err != nil {
+	if view.PageView, err = s.frame(c, "Create account", components.PathSignUp); err != nil {
 		return err
 	}
 	return s.page(c, status, pages.SignUp(view))

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -27,16 +28,20 @@ func (s *Server) accountPage(c echo.Context, status int, view pages.AccountView)
 	if view.PageView, err = s.frame(c, "Your account", components.PathAccount); err != nil {
 		return err
 	}
-	view.Email = who.Email
+	view.Email, view.OpenSelling = who.Email, s.OpenSelling
+	if view.SellerProblems == nil {
+		view.SellerName = who.SellerName
+	}
 	for _, token := range tokens {
 		view.Tokens = append(view.Tokens, pages.TokenRow{ID: token.ID, Name: token.Name, CreatedAt: token.CreatedAt})
 	}
 	return s.page(c, status, pages.Account(view))
 }
 
-// accountSell is POST /me/selling: a user becomes a seller, where the house is open to that.
+// accountSell is POST /me/selling: a user becomes a seller, where the house is open to that, and a
+// seller gets another name.
 func (s *Server) accountSell(c echo.Context) error {
-	who, err := s.caller(c)
+	who, err := s.signedIn(c)
 	if err != nil {
 		return err
 	}
@@ -46,11 +51,29 @@ func (s *Server) accountSell(c echo.Context) error {
 	if !s.OpenSelling && !who.MaySell() {
 		return errForbidden
 	}
-	if err := s.People.StartSelling(c.Request().Context(), who.ID); err != nil {
+	form := url.Values{}
+	if mediaOf(c.Request()) != "" { // a program may send nothing at all
+		if form, err = readForm(c.Response(), c.Request()); err != nil {
+			return err
+		}
+	}
+	name := form.Get(pages.FieldSellerName)
+	if who.MaySell() && !form.Has(pages.FieldSellerName) {
+		name = who.SellerName // nothing was asked for
+	}
+	err = s.People.StartSelling(c.Request().Context(), who.ID, name)
+	if list, ok := problems(err); ok && asksPage(c.Request()) {
+		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{SellerName: name, SellerProblems: list})
+	}
+	if err != nil {
 		return err
 	}
-	if err := s.flash(c, components.NoticeGood, "You may sell now."); err != nil {
+	path, words := components.PathNewAuction, "You can sell now."
+	if who.MaySell() {
+		path, words = components.PathAccount, "Your seller name is saved."
+	}
+	if err := s.flash(c, components.NoticeGood, words); err != nil {
 		return err
 	}
-	return s.seeOther(c, components.PathNewAuction)
+	return s.seeOther(c, path)
 }

@@ -85,11 +85,11 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 	}
 	view.Query = pages.ListQuery{Q: filter.Query, Status: filter.Status, Sort: string(filter.Sort)}
 	if filter.SellerID != 0 {
-		seller, err := s.People.Person(ctx, filter.SellerID)
+		seller, err := s.Catalog.Seller(ctx, filter.SellerID)
 		if err != nil {
-			return 0, nil, err // also for a seller who does not exist: there is no such list
+			return 0, nil, err
 		}
-		view.Query.Seller, view.SellerName = strconv.FormatInt(filter.SellerID, 10), seller.Name
+		view.Query.Seller, view.Seller = strconv.FormatInt(filter.SellerID, 10), sellerView(filter.SellerID, seller)
 	}
 	view.Lots = cards(page.Auctions, view.Locale)
 	view.LiveURL = liveCards(page.Auctions, view.Locale)
@@ -135,7 +135,13 @@ func cards(auctions []catalog.Auction, locale string) []pages.LotCard {
 }
 
 func card(a catalog.Auction, locale string) pages.LotCard {
-	return pages.LotCard{Lot: fragments.LotView{State: a.State, Locale: locale, Now: a.Now}, Title: a.Title, SellerName: a.SellerName}
+	return pages.LotCard{
+		Lot: fragments.LotView{State: a.State, Locale: locale, Now: a.Now}, Title: a.Title, Seller: sellerView(a.SellerID, a.Seller),
+	}
+}
+
+func sellerView(id int64, s catalog.Seller) pages.SellerView {
+	return pages.SellerView{ID: id, Name: s.Name, Since: s.Since}
 }
 
 // liveCards is the stream of those lots of a list that may still move.

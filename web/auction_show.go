@@ -77,7 +77,7 @@ func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (
 		return view, err
 	}
 	view.ServerTime = a.Now
-	view.Title, view.Description, view.SellerName = a.Title, a.Description, a.SellerName
+	view.Title, view.Description, view.Seller = a.Title, a.Description, sellerView(a.SellerID, a.Seller)
 	view.PageView.Title = pages.LotHeading(a.ID, a.Title)
 	view.Summary = pages.LotSummary(a.ID, a.Description)
 	view.Lot = fragments.LotView{State: a.State, Locale: view.Locale, Now: a.Now}

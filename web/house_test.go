@@ -35,6 +35,7 @@ import (
 type house struct {
 	testing.TB
 	pool   *pgxpool.Pool
+	store  *redis.Client
 	limits *limits.Limits
 	people *account.People
 	door   *web.Server
@@ -63,7 +64,7 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	h := &house{TB: t, pool: pool, people: account.New(pool), log: &bytes.Buffer{}}
+	h := &house{TB: t, pool: pool, store: store, people: account.New(pool), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, nil))
 	metrics := prometheus.NewRegistry()
 	identity := dbtest.Identity(t, pool, store)
@@ -164,6 +165,21 @@ func (h *house) untilLimited(bidderID int64, ask func() answer) answer {
 	}
 	h.Fatal("the limit does not hold")
 	return answer{}
+}
+
+// holdBack makes everybody who has just tried to sign in wait for as long as after many tries.
+func (h *house) holdBack() {
+	h.Helper()
+	places, err := h.store.Keys(h.Context(), "{place:*").Result()
+	if err != nil || len(places) == 0 {
+		h.Fatal(places, err)
+	}
+	for _, place := range places {
+		tries := "40 " + strconv.FormatInt(h.store.Time(h.Context()).Val().UnixMicro(), 10)
+		if err := h.store.Set(h.Context(), place, tries, time.Hour).Err(); err != nil {
+			h.Fatal(err)
+		}
+	}
 }
 
 func bidsOf(id int64) string { return "/auctions/" + strconv.FormatInt(id, 10) + "/bids" }

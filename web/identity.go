@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/account"
+	"martelo/templates/components"
 )
 
 const (
@@ -19,6 +21,9 @@ const (
 	sessionRenewedEvery = time.Hour
 	// sessionUser is where a session keeps who is signed in.
 	sessionUser = "user"
+	// sessionEpoch is where it keeps the person's epoch at that time: a session of another one is
+	// over.
+	sessionEpoch = "epoch"
 )
 
 // newSessions makes the browser sessions, which live in PostgreSQL so that Redis may be away.
@@ -69,6 +74,9 @@ func (s *Server) identify(c echo.Context) (account.Identity, error) {
 		return account.Identity{}, errUnauthenticated
 	}
 	person, err := s.People.Person(ctx, id)
+	if err == nil && (person.Blocked || person.SessionEpoch != s.sessions.GetInt64(ctx, sessionEpoch)) {
+		return account.Identity{}, errUnauthenticated
+	}
 	if err == nil {
 		s.renewSession(ctx)
 	}
@@ -80,6 +88,29 @@ func (s *Server) renewSession(ctx context.Context) {
 	until := time.Now().Add(sessionFor)
 	if until.Sub(s.sessions.Deadline(ctx)) >= sessionRenewedEvery {
 		s.sessions.SetDeadline(ctx, until)
+	}
+}
+
+// signedIn is the person whose browser sent a form about the own account. A token is refused: one
+// that leaked must not make another, or outlive its end in any other way.
+func (s *Server) signedIn(c echo.Context) (account.Identity, error) {
+	if len(c.Request().Header.Values("Authorization")) > 0 {
+		return account.Identity{}, errNeedsSession
+	}
+	return s.caller(c)
+}
+
+// personal leads a visitor who asks for a page of their own to signing in, and back.
+func (s *Server) personal(draw echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		_, err := s.caller(c)
+		if errors.Is(err, errUnauthenticated) && !asksFragment(c.Request()) {
+			return s.seeOther(c, components.ReturnURL(components.PathSignIn, c.Request().URL.RequestURI()))
+		}
+		if err != nil {
+			return err
+		}
+		return draw(c)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"martelo/app/limits"
 	"martelo/app/live"
 )
 
@@ -18,8 +19,6 @@ const (
 	retryLatest  = 1300 * time.Millisecond
 	// streamWriteWithin bounds a write to a viewer that the hub cannot write to itself.
 	streamWriteWithin = 10 * time.Second
-	// addressBits6 is how much of an IPv6 address is one household's.
-	addressBits6 = 64
 )
 
 // Streams serves live updates. Its methods expect what the caller has checked: that the auctions exist (Hub.Known) and that each is named
@@ -135,17 +134,9 @@ func (s *Streams) viewing(r *http.Request, as *live.Representation, ids []int64)
 // household is whose limit a request counts against: an IPv4 address, or the part of an IPv6 address that one household has. What
 // comes from this machine itself is a proxy that names nobody, or a tool, and counts against no limit.
 func (s *Streams) household(r *http.Request) string {
-	address, err := netip.ParseAddr(s.address(r))
-	if err != nil {
-		return s.address(r)
-	}
-	address = address.Unmap().WithZone("")
-	if address.IsLoopback() {
+	address := s.address(r)
+	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Unmap().IsLoopback() {
 		return ""
 	}
-	if address.Is6() {
-		prefix, _ := address.Prefix(addressBits6) // a valid address has it
-		return prefix.String()
-	}
-	return address.String()
+	return limits.Household(address)
 }

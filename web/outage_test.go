@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"martelo/app/account"
 	"martelo/db/dbtest"
 )
 
@@ -115,15 +116,22 @@ func TestWithoutRedis(t *testing.T) {
 	h := openOn(t, dbtest.URL(t), store)
 	id := h.lot()
 	amount := 1000
+	var crowd []int64
+	for range 30 {
+		crowd = append(crowd, h.somebody(account.RoleUser, false).id)
+	}
 	for _, c := range []struct {
 		name   string
 		change func()
 	}{{"paused", server.Pause}, {"stopped", func() { server.Resume(); server.Stop() }}} {
 		c.change()
-		for range 30 { // far more than are let through while the limit holds
+		for i := range 30 {
 			amount += 10
-			answersWithin(t, 5*time.Second, func() answer { return h.bid(id, h.buyer, amount) }).status(t, 201)
+			bid := map[string]any{"amount": amount, "bidderId": crowd[i%len(crowd)]}
+			answersWithin(t, 5*time.Second, func() answer { return h.post(bidsOf(id), h.service, bid, key(uuid.NewString())) }).status(t, 201)
 		}
+		// The node counts by itself meanwhile.
+		h.untilLimited(h.buyer.id, func() answer { return h.bid(id, h.buyer, 1) })
 		ready := answersWithin(t, 3*time.Second, func() answer { return h.get("/readyz") })
 		if away := ready.json(t)["away"].([]any); ready.Code != 200 || len(away) != 1 || away[0] != "redis" {
 			t.Errorf("%s: readyz says %d %s", c.name, ready.Code, ready.Body)

@@ -119,7 +119,16 @@ func (s *Server) takeFlash(c echo.Context) *components.Notice {
 	if !s.sessions.Exists(ctx, sessionFlashText) {
 		return nil
 	}
-	return &components.Notice{Kind: components.NoticeKind(s.sessions.PopString(ctx, sessionFlashKind)), Text: s.sessions.PopString(ctx, sessionFlashText)}
+	notice := &components.Notice{
+		Kind: components.NoticeKind(s.sessions.PopString(ctx, sessionFlashKind)),
+		Text: s.sessions.PopString(ctx, sessionFlashText),
+	}
+	if len(s.sessions.Keys(ctx)) == 0 {
+		// A visitor's session that had only this message is of no more use. If it stays it runs
+		// out.
+		_ = s.sessions.Destroy(ctx)
+	}
+	return notice
 }
 
 // seeOther sends a browser on after a form did what it was for.

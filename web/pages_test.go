@@ -92,13 +92,24 @@ func (h *house) signedUp(email string) (*browser, int64) {
 	return b, person.ID
 }
 
-func (a answer) has(t testing.TB, texts ...string) {
+// toSignIn checks that a page leads to signing in, and back.
+func (b *browser) toSignIn(path string) {
+	b.Helper()
+	answer := b.get(path)
+	answer.status(b, http.StatusSeeOther)
+	if to := answer.Header().Get("Location"); to != "/signin?next="+url.QueryEscape(path) {
+		b.Errorf("%s leads to %q", path, to)
+	}
+}
+
+func (a answer) has(t testing.TB, texts ...string) answer {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(a.Body.String(), text) {
 			t.Errorf("no %q in the answer:\n%s", text, a.Body)
 		}
 	}
+	return a
 }
 
 func (a answer) lacks(t testing.TB, texts ...string) {
@@ -135,10 +146,15 @@ func TestSigningUpInAndOut(t *testing.T) {
 	b.get("/me").page(t, 200).has(t, "Welcome to the house", "ana@example.com", "Somebody Secret")
 	b.get("/me").lacks(t, "Welcome to the house")
 	b.submit("/signout", nil).status(t, http.StatusSeeOther)
-	b.get("/me").page(t, 401).has(t, "/signin")
+	b.get("/").page(t, 200).has(t, "You are signed out.")
+	if b.cookies[first.Name] != nil {
+		t.Error("the message left a session behind")
+	}
+	b.get("/").page(t, 200).lacks(t, "You are signed out.")
+	b.toSignIn("/me")
 	stolen := h.browser()
 	stolen.cookies[first.Name] = first
-	stolen.get("/me").page(t, 401)
+	stolen.toSignIn("/me")
 
 	b.submit("/signin", map[string]string{"email": "ANA@example.com", "password": "a good long password", "next": "/me/bids?cursor="}).status(t, 303)
 	again := b.cookies["martelo_session"]
@@ -162,7 +178,7 @@ func TestSignInDoesNotTellWhoHasAnAccount(t *testing.T) {
 	h.signedUp("ana@example.com")
 	for _, email := range []string{"ana@example.com", "nobody@example.com", "\x00", "<b>@x", strings.Repeat("a", 5000) + "@x.org"} {
 		answer := h.browser().submit("/signin", map[string]string{"email": email, "password": "wrong password"})
-		answer.page(t, 401).has(t, "do not go together")
+		answer.page(t, 401).has(t, "The e-mail or password is wrong.")
 		answer.lacks(t, "<b>@x")
 	}
 	h.browser().submit("/signup", map[string]string{"name": "B", "email": "ANA@example.com", "password": "a good long password"}).page(t, 422).has(t, "already")
@@ -176,8 +192,9 @@ func TestSignInDoesNotTellWhoHasAnAccount(t *testing.T) {
 	for range 20 {
 		h.browser().submit("/signin", map[string]string{"email": "ana@example.com", "password": "wrong password"})
 	}
+	h.holdBack()
 	limited := h.browser().submit("/signin", map[string]string{"email": "ana@example.com", "password": "a good long password"})
-	limited.page(t, 429).has(t, "Too many tries")
+	limited.page(t, 429).has(t, "Too many tries", "in 15 minutes")
 	if limited.Header().Get("Retry-After") == "" {
 		t.Error("429 without Retry-After")
 	}
@@ -481,6 +498,7 @@ func TestTokensFromThePage(t *testing.T) {
 	b, me := h.signedUp("ana@example.com")
 	made := b.submit("/me/tokens", map[string]string{"name": "robot <i>"})
 	made.page(t, 201).has(t, "robot &lt;i&gt;")
+	b.submit("/me/tokens", nil).page(t, 201).has(t, "no name")
 	token := regexp.MustCompile(`mrt_[A-Za-z0-9_-]{43}`).FindString(made.Body.String())
 	b.get("/me").page(t, 200).lacks(t, token)
 	id := h.lot()
@@ -513,7 +531,7 @@ func TestMyBids(t *testing.T) {
 	if !(strings.Index(text, ">Soon<") < strings.Index(text, ">Late<") && strings.Index(text, ">Late<") < strings.Index(text, ">Gone<")) {
 		t.Error("what is open comes first, soonest end first")
 	}
-	h.browser().get("/me/bids").page(t, 401)
+	h.browser().toSignIn("/me/bids")
 }
 
 func TestHostileWordsAndPrivateOnesStayWhereTheyBelong(t *testing.T) {

@@ -22,6 +22,8 @@ var (
 	errBadToken         = errors.New("web: the token is not one of ours")
 	errForbidden        = errors.New("web: not for this account")
 	errOtherViewer      = errors.New("web: a form of somebody else")
+	errNeedsSession     = errors.New("web: a token cannot do this")
+	errDemoElsewhere    = errors.New("web: a demo account signs in from another machine")
 	errCrossOrigin      = errors.New("web: sent by another site")
 	errTooLarge         = errors.New("web: body over the limit")
 	errUnsupportedMedia = errors.New("web: body of another type")
@@ -81,9 +83,12 @@ var plainProblems = []struct {
 	{errUnauthenticated, 401, "unauthenticated", "Not signed in", "Send a token as Authorization: Bearer, or sign in."},
 	{errBadToken, 401, "unauthenticated", "Not signed in", "The token is unknown or was revoked."},
 	{account.ErrUnknownToken, 401, "unauthenticated", "Not signed in", "The token is unknown or was revoked."},
-	{account.ErrWrongPassword, 401, "unauthenticated", "Not signed in", "E-mail and password do not go together."},
+	{account.ErrWrongPassword, 401, "unauthenticated", "Not signed in", "The e-mail or password is wrong."},
 	{errForbidden, 403, "forbidden", "Not allowed", "This account may not do that."},
 	{errOtherViewer, 403, "forbidden", "Signed in as somebody else", otherViewerWords},
+	{errNeedsSession, 403, "forbidden", "Not allowed", "A token cannot do this. Sign in with a browser."},
+	{errDemoElsewhere, 403, "forbidden", "Not allowed", "Demo accounts sign in only on the machine that the house runs on."},
+	{account.ErrBlocked, 403, "forbidden", "Not allowed", "The house has blocked this account."},
 	{errCrossOrigin, 403, "forbidden", "Not allowed", "The request came from a page of another site."},
 	{auction.ErrForbidden, 403, "forbidden", "Not allowed", "This account may not do that."},
 	{auction.ErrOwnAuction, 403, "own_auction", "Own auction", "A seller does not bid on an own auction."},

@@ -69,6 +69,8 @@ type Deps struct {
 	House layouts.HouseLinks
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
+	// Contact is who helps with a forgotten password, "" for nobody in particular.
+	Contact string
 }
 
 // Server answers requests.
@@ -97,7 +99,7 @@ func New(deps Deps) *Server {
 	e.HTTPErrorHandler = s.answerError
 	e.IPExtractor = addressOf(deps.TrustedProxies)
 	s.streams = NewStreams(deps.Hub, s.drawLive, e.IPExtractor)
-	e.Use(s.observe, s.headers, s.sameOrigin())
+	e.Use(s.observe, s.watchProxies(), s.headers, s.sameOrigin())
 	s.routes()
 	return s
 }
@@ -143,12 +145,14 @@ func (s *Server) routes() {
 
 	get(components.PathHome, onlyPage(s.auctionList))
 	get(components.PathHelp, onlyPage(s.helpShow))
-	get(components.PathNewAuction, onlyPage(s.auctionNew))
-	get(components.PathReview, onlyPage(s.auctionReview))
-	get(components.PathMyBids, onlyPage(s.myBids))
-	get(components.PathMyAuctions, onlyPage(s.myAuctions))
-	get(components.PathAccount, onlyPage(s.accountShow))
+	get(components.PathReview, onlyPage(s.personal(s.auctionReview)))
+	get(components.PathNewAuction, onlyPage(s.personal(s.auctionNew)))
+	get(components.PathMyBids, onlyPage(s.personal(s.myBids)))
+	get(components.PathMyAuctions, onlyPage(s.personal(s.myAuctions)))
+	get(components.PathAccount, onlyPage(s.personal(s.accountShow)))
 	post(components.PathSelling, s.accountSell)
+	post(components.PathPassword, s.passwordChange)
+	post(components.PathSessions, s.sessionsEnd)
 	post(components.PathTokens, s.tokenCreate)
 	post(components.PathTokens+"/:id/revoke", s.tokenRevoke)
 	get(components.PathSignIn, onlyPage(s.signInShow))

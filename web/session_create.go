@@ -3,18 +3,29 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/url"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/account"
+	"martelo/app/auction"
+	"martelo/app/limits"
 	"martelo/templates/components"
 	"martelo/templates/pages"
 )
 
-// signInShow is GET /signin.
+// signInShow is GET /signin. Who is signed in already is led on.
 func (s *Server) signInShow(c echo.Context) error {
-	return s.signInPage(c, http.StatusOK, pages.SignInView{Next: pathAfter(c.QueryParam(pages.FieldNext))})
+	next := pathAfter(c.QueryParam(pages.FieldNext))
+	viewer, err := s.viewer(c)
+	if err != nil {
+		return err
+	}
+	if viewer != nil {
+		return s.seeOther(c, next)
+	}
+	return s.signInPage(c, http.StatusOK, pages.SignInView{Next: next})
 }
 
 // signIn is POST /signin.
@@ -27,22 +38,26 @@ func (s *Server) signIn(c echo.Context) error {
 	if lot, ok := carriedForm(form); ok {
 		view.Carried = lot.Fields()
 	}
-	person, err := s.checkPassword(c, form)
-	switch {
-	case err == nil:
-	case !asksPage(c.Request()):
-		return err
-	case errors.Is(err, account.ErrWrongPassword):
-		view.Problems = components.Problems{{Field: pages.FieldEmail, Text: "E-mail and password do not go together."}}
-	case isLimited(err):
-		view.Problems = components.Problems{{Text: "Too many tries. Wait a minute before the next."}}
-	default:
-		return err
-	}
+	person, err := s.whoKnows(c, view.Email, form.Get(pages.FieldPassword))
 	if err != nil {
+		list, ok := problems(err)
+		switch {
+		case errors.Is(err, account.ErrWrongPassword):
+			list, ok = components.Problems{{Field: pages.FieldEmail, Text: "The e-mail or password is wrong."}}, true
+		case errors.Is(err, account.ErrBlocked):
+			list, ok = components.Problems{{Text: "The house has blocked this account. Ask the house why."}}, true
+		case errors.Is(err, errDemoElsewhere):
+			list, ok = components.Problems{{Text: "Demo accounts sign in only on the machine that the house runs on."}}, true
+		case isLimited(err):
+			list, ok = components.Problems{{Text: tooManyTries(err)}}, true
+		}
+		if !ok || !asksPage(c.Request()) {
+			return err
+		}
+		view.Problems = list
 		return s.signInPage(c, s.noteProblem(c, err).Status, view)
 	}
-	if err := s.beginSession(c, person.ID); err != nil {
+	if err := s.beginSession(c, person); err != nil {
 		return err
 	}
 	if view.Next, err = s.keepCarried(c, person.ID, form, view.Next); err != nil {
@@ -51,16 +66,56 @@ func (s *Server) signIn(c echo.Context) error {
 	return s.seeOther(c, view.Next)
 }
 
-func (s *Server) checkPassword(c echo.Context, form url.Values) (account.Person, error) {
-	ctx, email := c.Request().Context(), form.Get(pages.FieldEmail)
-	if wait := s.Limits.Attempt(ctx, c.RealIP(), email); wait > 0 {
-		return account.Person{}, &limitedError{wait: wait}
+// whoKnows returns whom an e-mail address and a password belong to, unless there were too many
+// tries.
+func (s *Server) whoKnows(c echo.Context, typed, password string) (person account.Person, err error) {
+	var empty auction.FieldErrors
+	if strings.TrimSpace(typed) == "" {
+		empty = append(empty, &auction.FieldError{Field: pages.FieldEmail, Reason: "Enter your e-mail."})
 	}
-	person, err := s.People.SignIn(ctx, email, form.Get(pages.FieldPassword))
-	if err == nil {
-		s.Limits.SignedIn(ctx, email)
+	if password == "" {
+		empty = append(empty, &auction.FieldError{Field: pages.FieldPassword, Reason: "Enter your password."})
+	}
+	if len(empty) > 0 {
+		return person, empty
+	}
+	err = s.checkPassword(c, account.CanonicalEmail(typed), func() (err error) {
+		person, err = s.People.SignIn(c.Request().Context(), typed, password)
+		return err
+	})
+	if err == nil && password == account.DemoPassword && !onThisMachine(c) {
+		return person, errDemoElsewhere // everybody knows it
 	}
 	return person, err
+}
+
+// checkPassword has a password checked unless there were too many tries, which it counts.
+func (s *Server) checkPassword(c echo.Context, email account.Email, check func() error) error {
+	ctx := c.Request().Context()
+	device, err := s.knownDevice(c, email)
+	if err != nil {
+		return err
+	}
+	try := limits.Try{Address: c.RealIP(), Email: email, Device: device}
+	if wait := s.Limits.SignIn(ctx, try); wait > 0 {
+		return &limitedError{wait: wait}
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	s.Limits.SignedIn(ctx, try)
+	return nil
+}
+
+// tooManyTries says how long to wait, as the limit does.
+func tooManyTries(err error) string {
+	var limited *limitedError
+	errors.As(err, &limited)
+	wait := max(time.Second, (limited.wait + time.Second - 1).Truncate(time.Second))
+	if wait > 2*time.Minute {
+		wait = (wait + time.Minute - 1).Truncate(time.Minute)
+	}
+	return "Too many tries from here. You can try again in " + components.Span(wait) + "."
 }
 
 func isLimited(err error) bool {
@@ -69,6 +124,7 @@ func isLimited(err error) bool {
 }
 
 func (s *Server) signInPage(c echo.Context, status int, view pages.SignInView) (err error) {
+	view.Contact = s.Contact
 	if view.PageView, err = s.frame(c, "Sign in", components.PathSignIn); err != nil {
 		return err
 	}
@@ -76,7 +132,7 @@ func (s *Server) signInPage(c echo.Context, status int, view pages.SignInView) (
 }
 
 // beginSession signs somebody in, under a new name of the session: whoever knew the old one does not know this.
-func (s *Server) beginSession(c echo.Context, userID int64) error {
+func (s *Server) beginSession(c echo.Context, person account.Person) error {
 	ctx, err := s.session(c)
 	if err != nil {
 		return err
@@ -84,8 +140,9 @@ func (s *Server) beginSession(c echo.Context, userID int64) error {
 	if err := s.sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	s.sessions.Put(ctx, sessionUser, userID)
+	s.sessions.Put(ctx, sessionUser, person.ID)
+	s.sessions.Put(ctx, sessionEpoch, person.SessionEpoch)
 	n := noteOf(c)
-	n.userID, n.identity = userID, nil
-	return nil
+	n.userID, n.identity = person.ID, nil
+	return s.keepDevice(c, person.ID)
 }

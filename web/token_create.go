@@ -10,7 +10,7 @@ import (
 
 // tokenCreate is POST /me/tokens. The token is on this one answer and nowhere else.
 func (s *Server) tokenCreate(c echo.Context) error {
-	who, err := s.caller(c)
+	who, err := s.signedIn(c)
 	if err != nil {
 		return err
 	}

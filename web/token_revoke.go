@@ -12,7 +12,7 @@ import (
 
 // tokenRevoke is POST /me/tokens/{id}/revoke.
 func (s *Server) tokenRevoke(c echo.Context) error {
-	who, err := s.caller(c)
+	who, err := s.signedIn(c)
 	if err != nil {
 		return err
 	}

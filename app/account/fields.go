@@ -1,11 +1,8 @@
 package account
 
 import (
-	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 
 	"martelo/app/auction"
 )
@@ -18,8 +15,8 @@ const (
 	PasswordLengthMax = 200
 	// NameLengthMax is what fits a line, for people and tokens alike; the database holds it too.
 	NameLengthMax = 100
-	// EmailLengthMax is the longest address mail can be sent to (RFC 5321).
-	EmailLengthMax = 254
+	// emailLengthMax is the longest address mail can be sent to (RFC 5321).
+	emailLengthMax = 254
 	emailLengthMin = 3
 
 	// passwordBytesMax bounds what is worth hashing.
@@ -28,10 +25,11 @@ const (
 
 // Names of the fields of an account, for the refusals.
 const (
-	FieldEmail    = "email"
-	FieldName     = "name"
-	FieldPassword = "password"
-	FieldRole     = "role"
+	FieldEmail      = "email"
+	FieldName       = "name"
+	FieldPassword   = "password"
+	FieldRole       = "role"
+	FieldSellerName = "seller-name"
 )
 
 // clean brings the account into the form it is kept in and says what is wrong with it, in the order of the form.
@@ -41,58 +39,45 @@ func (a *Account) clean() auction.FieldErrors {
 	if refusal != nil {
 		wrong = append(wrong, refusal)
 	}
-	a.Name, a.Email = name, normalEmail(a.Email)
-	if !plausibleEmail(a.Email) {
-		wrong = append(wrong, &auction.FieldError{Field: FieldEmail, Reason: "Write an e-mail address such as ana@example.com."})
+	email := CanonicalEmail(a.Email)
+	a.Name, a.Email = name, string(email)
+	switch {
+	case email == "":
+		wrong = append(wrong, &auction.FieldError{
+			Field: FieldEmail, Reason: "Enter an e-mail address such as ana@example.com.",
+		})
+	case !email.plain():
+		wrong = append(wrong, &auction.FieldError{
+			Field: FieldEmail, Reason: "Enter an e-mail address of plain letters, digits and signs, such as ana@example.com.",
+		})
 	}
-	switch n := utf8.RuneCountInString(a.Password); {
-	case !utf8.ValidString(a.Password):
-		wrong = append(wrong, &auction.FieldError{Field: FieldPassword, Reason: "A password is text."})
-	case n < PasswordLengthMin:
-		wrong = append(wrong, &auction.FieldError{Field: FieldPassword, Reason: "A password has at least 8 characters."})
-	case n > PasswordLengthMax:
-		wrong = append(wrong, &auction.FieldError{Field: FieldPassword, Reason: "A password has at most 200 characters."})
+	if reason := refusePassword(a.Password, email, name); reason != "" {
+		wrong = append(wrong, &auction.FieldError{Field: FieldPassword, Reason: reason})
 	}
-	switch a.Role {
-	case "":
+	if a.Role == "" {
 		a.Role = RoleUser
-	case RoleUser, RoleSeller, RoleAdmin:
-	default:
-		wrong = append(wrong, &auction.FieldError{Field: FieldRole, Reason: "A role is user, seller or admin."})
+	}
+	if !a.Role.known() {
+		wrong = append(wrong, wrongRole)
 	}
 	return wrong
 }
 
-func cleanName(name string) (string, *auction.FieldError) {
-	name = strings.TrimSpace(name)
-	switch n := utf8.RuneCountInString(name); {
-	case !oneLine(name):
-		return name, &auction.FieldError{Field: FieldName, Reason: "A name is one line of plain text."}
-	case n == 0:
-		return name, &auction.FieldError{Field: FieldName, Reason: "Give a name."}
-	case n > NameLengthMax:
-		return name, &auction.FieldError{Field: FieldName, Reason: "A name has at most 100 characters."}
-	}
-	return name, nil
-}
+var wrongRole = &auction.FieldError{Field: FieldRole, Reason: "Choose the role user, seller or admin."}
 
-// normalEmail is the one form in which an address is kept and looked up: capital letters have never told two people apart. It is "" for
-// what is not text.
-func normalEmail(email string) string {
-	if !utf8.ValidString(email) {
-		return ""
+// refusePassword says what is wrong with a password that somebody chose, or "".
+func refusePassword(password string, email Email, name string) string {
+	switch n := utf8.RuneCountInString(password); {
+	case password == "":
+		return "Enter a password."
+	case !utf8.ValidString(password):
+		return "Enter a password of letters, digits and signs."
+	case n < PasswordLengthMin:
+		return "Choose a password of at least 8 characters."
+	case n > PasswordLengthMax:
+		return "Choose a password of at most 200 characters."
 	}
-	return strings.ToLower(norm.NFC.String(strings.TrimSpace(email)))
-}
-
-// plausibleEmail refuses what cannot be an address. Whether it is one, only mail sent to it could tell.
-func plausibleEmail(email string) bool {
-	local, domain, found := strings.Cut(email, "@")
-	if !found || local == "" || domain == "" || strings.ContainsAny(email, " <>()[]\\,;:\"") || strings.Contains(domain, "@") {
-		return false
-	}
-	n := utf8.RuneCountInString(email)
-	return n >= emailLengthMin && n <= EmailLengthMax && oneLine(email)
+	return easyToGuess(password, email, name)
 }
 
 // oneLine refuses what no reader can see or the database cannot hold: broken UTF-8, control characters, line ends, and the marks

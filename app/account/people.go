@@ -7,6 +7,7 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -31,12 +32,16 @@ const (
 	RoleAdmin  Role = "admin"  // may also cancel anybody's auction
 )
 
+func (r Role) known() bool { return r == RoleUser || r == RoleSeller || r == RoleAdmin }
+
 // Refusals of this package. What is wrong with a form comes as auction.FieldErrors.
 var (
 	// ErrWrongPassword does not tell whether there is such an e-mail address.
 	ErrWrongPassword = errors.New("account: e-mail and password do not go together")
 	ErrUnknownToken  = errors.New("account: no such token")
 	ErrNoSuchUser    = errors.New("account: no such user")
+	// ErrBlocked is told only to who knows the password.
+	ErrBlocked = errors.New("account: blocked by the house")
 )
 
 // Person is somebody the house knows.
@@ -46,6 +51,10 @@ type Person struct {
 	Name      string
 	Role      Role
 	CreatedAt time.Time
+
+	SellerName   string // what buyers see; "" shows the number alone
+	SessionEpoch int64  // sessions that began under another one are over
+	Blocked      bool
 }
 
 // MaySell tells whether the person may create auctions.
@@ -110,11 +119,17 @@ func (p *People) Exists(ctx context.Context, id int64) (bool, error) {
 	return found, nil
 }
 
-// StartSelling makes a user a seller; a seller or admin stays what they are.
-func (p *People) StartSelling(ctx context.Context, id int64) error {
+// StartSelling makes a user a seller under a name that buyers see, or gives a seller another name;
+// an admin stays one. Without a name buyers see the seller's number alone. It returns
+// auction.FieldErrors.
+func (p *People) StartSelling(ctx context.Context, id int64, sellerName string) error {
+	name, wrong := cleanSellerName(sellerName)
+	if wrong != nil {
+		return auction.FieldErrors{wrong}
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	if _, err := p.queries.UserMakeSeller(ctx, id); err != nil {
+	if _, err := p.queries.UserMakeSeller(ctx, db.UserMakeSellerParams{ID: id, SellerName: name}); err != nil {
 		return db.Unavailable(err)
 	}
 	p.tokens.forgetUser(id)
@@ -137,15 +152,33 @@ func (p *People) AddBidder(ctx context.Context, name string) (int64, error) {
 	return row.ID, nil
 }
 
-// Account is what somebody who wants one says. An empty Role is RoleUser.
+// Account is what somebody who wants one says. An empty Role is RoleUser. SellerName is what buyers
+// see of a seller.
 type Account struct {
 	Email, Name, Password string
 	Role                  Role
+	SellerName            string
 }
 
 // SignUp makes an account. It returns auction.FieldErrors with what is wrong, an address that is taken among it.
 func (p *People) SignUp(ctx context.Context, a Account) (Person, error) {
-	if wrong := a.clean(); len(wrong) > 0 {
+	return p.signUp(ctx, a, a.clean())
+}
+
+// SignUpDemo makes an account of the demo house, whose password everybody knows.
+func (p *People) SignUpDemo(ctx context.Context, a Account) (Person, error) {
+	a.Password = rand.Text() // passes for a password that nobody knows
+	wrong := a.clean()
+	a.Password = DemoPassword
+	return p.signUp(ctx, a, wrong)
+}
+
+func (p *People) signUp(ctx context.Context, a Account, wrong auction.FieldErrors) (Person, error) {
+	sellerName, refusal := cleanSellerName(a.SellerName)
+	if refusal != nil {
+		wrong = append(wrong, refusal)
+	}
+	if len(wrong) > 0 {
 		return Person{}, wrong
 	}
 	hash, err := p.hash(ctx, a.Password)
@@ -154,7 +187,9 @@ func (p *People) SignUp(ctx context.Context, a Account) (Person, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	row, err := p.queries.UserInsert(ctx, db.UserInsertParams{Email: &a.Email, Name: a.Name, PasswordHash: &hash, Role: string(a.Role)})
+	row, err := p.queries.UserInsert(ctx, db.UserInsertParams{
+		Email: &a.Email, Name: a.Name, PasswordHash: &hash, Role: string(a.Role), SellerName: sellerName,
+	})
 	if db.IsUnique(err, "users_email_key") {
 		return Person{}, auction.FieldErrors{{Field: FieldEmail, Reason: "There is an account with this e-mail address already."}}
 	}
@@ -182,17 +217,19 @@ func (p *People) SignIn(ctx context.Context, email, password string) (Person, er
 		return Person{}, hashErr
 	case err != nil || !matches:
 		return Person{}, ErrWrongPassword
+	case row.BlockedAt != nil:
+		return Person{}, ErrBlocked
 	}
 	return personOr(row, nil)
 }
 
 // userByEmail finds no rows for what cannot be an address, some of which PostgreSQL could not even read.
 func (p *People) userByEmail(ctx context.Context, email string) (db.User, error) {
-	email = normalEmail(email)
-	if !plausibleEmail(email) {
+	canonical := CanonicalEmail(email)
+	if canonical == "" {
 		return db.User{}, pgx.ErrNoRows
 	}
-	return p.queries.UserByEmail(ctx, email)
+	return p.queries.UserByEmail(ctx, string(canonical))
 }
 
 func personOr(row db.User, err error) (Person, error) {
@@ -206,9 +243,14 @@ func personOr(row db.User, err error) (Person, error) {
 }
 
 func person(row db.User) Person {
-	p := Person{ID: row.ID, Name: row.Name, Role: Role(row.Role), CreatedAt: row.CreatedAt}
+	p := Person{
+		ID: row.ID, Name: row.Name, Role: Role(row.Role), CreatedAt: row.CreatedAt, SessionEpoch: row.SessionEpoch, Blocked: row.BlockedAt != nil,
+	}
 	if row.Email != nil {
 		p.Email = *row.Email
+	}
+	if row.SellerName != nil {
+		p.SellerName = *row.SellerName
 	}
 	return p
 }

@@ -25,8 +25,14 @@ type Auction struct {
 	auction.State
 	Title       string
 	Description string
-	SellerName  string
+	Seller      Seller
 	Now         time.Time // the database's clock when the auction was read
+}
+
+// Seller is how buyers see a seller: never by the person's own name.
+type Seller struct {
+	Name  string    // "" shows the number alone
+	Since time.Time // selling since; zero when that is not known
 }
 
 // Catalog reads. It may be shared by any number of goroutines.
@@ -117,7 +123,30 @@ func (c *Catalog) HasBid(ctx context.Context, id, bidderID int64) (bool, error) 
 
 // read turns a row of any of the catalog's statements into an auction: they all have the same columns.
 func read(row db.CatalogOneRow) Auction {
-	return Auction{State: row.Auction.State(), Title: row.Title, Description: row.Description, SellerName: row.SellerName, Now: row.Now}
+	return Auction{
+		State: row.Auction.State(), Title: row.Title, Description: row.Description,
+		Seller: seller(row.SellerName, row.SellingSince), Now: row.Now,
+	}
+}
+
+func seller(name string, since *time.Time) Seller {
+	s := Seller{Name: name}
+	if since != nil {
+		s.Since = *since
+	}
+	return s
+}
+
+// Seller returns how somebody is shown who has put up a lot at any time, or auction.ErrNotFound:
+// who never did is as unknown as who does not exist.
+func (c *Catalog) Seller(ctx context.Context, id int64) (Seller, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	row, err := c.queries.CatalogSeller(ctx, id)
+	if db.IsNoRows(err) {
+		return Seller{}, auction.ErrNotFound
+	}
+	return seller(row.SellerName, row.SellingSince), db.Unavailable(err)
 }
 
 // readMany is read for a list, whose rows as has the same columns under the name of its own statement.

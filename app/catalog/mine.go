@@ -31,7 +31,10 @@ func (c *Catalog) MyBids(ctx context.Context, userID int64, after string, limit 
 		return nil, "", db.Unavailable(err)
 	}
 	for _, row := range rows {
-		a := read(db.CatalogOneRow{Auction: row.Auction, Title: row.Title, Description: row.Description, SellerName: row.SellerName, Now: row.Now})
+		a := read(db.CatalogOneRow{
+			Auction: row.Auction, Title: row.Title, Description: row.Description,
+			SellerName: row.SellerName, SellingSince: row.SellingSince, Now: row.Now,
+		})
 		bids = append(bids, MyBid{Auction: a, Highest: money.FromMinor(row.MyAmount, a.Currency)})
 	}
 	if len(bids) > f.Limit {

@@ -93,7 +93,8 @@ func (l *Limits) askAll() {
 	}
 }
 
-// askAbout asks Redis in one round trip and answers everybody. Without an answer from Redis everybody passes.
+// askAbout asks Redis in one round trip and answers everybody. Without an answer from Redis this
+// node counts by itself.
 func (l *Limits) askAbout(ctx context.Context, some []*question) {
 	keys, arguments := make([]string, len(some)), make([]any, 3, 3+len(some))
 	arguments[0], arguments[1], arguments[2] = differentBidsMax, bidRequestsMax, bidSpan.Microseconds()
@@ -114,7 +115,7 @@ func (l *Limits) askAbout(ctx context.Context, some []*question) {
 		if answered {
 			q.answer <- time.Duration(waits[i]) * time.Microsecond
 		} else {
-			q.answer <- 0
+			q.answer <- l.local.bid(q.key, q.bid, time.Now())
 		}
 	}
 }

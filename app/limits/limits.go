@@ -1,16 +1,20 @@
-// Package limits holds people back who ask too often: bids by one bidder, and tries to sign in. What was asked lately is kept in
-// Redis, so that all nodes count together.
+// Package limits holds people back who ask too often: bids by one bidder, and tries to sign in.
+// What was asked lately is kept in Redis, so that all nodes count together.
 //
-// The limits protect the house and decide nothing about an auction. When Redis is away or slow they let everybody pass, and
-// after a few failures it is left alone for a second, so that a bid never waits for it.
+// The limits protect the house and decide nothing about an auction. When Redis is away, slow or
+// takes no writes, each node counts by itself, and after a few failures Redis is left alone for a
+// second, so that a bid never waits for it.
 package limits
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
@@ -40,8 +44,10 @@ type Limits struct {
 	breaker  breaker
 	attempts *redis_rate.Limiter
 	log      *slog.Logger
+	local    local
 
-	questions questions
+	attemptsPerAddress int
+	questions          questions
 }
 
 // Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does
@@ -56,7 +62,30 @@ func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	client := redis.NewClient(&options)
 	client.AddHook(house)
-	return &Limits{client: client, house: house, attempts: redis_rate.NewLimiter(client), log: log}
+	return &Limits{
+		client: client, house: house, attempts: redis_rate.NewLimiter(client), log: log, attemptsPerAddress: AttemptsPerAddressDefault,
+	}
+}
+
+// WithAttemptsPerAddress sets how many tries to sign in or up a minute one address has, before the
+// first use.
+func (l *Limits) WithAttemptsPerAddress(most int) *Limits {
+	l.attemptsPerAddress = most
+	return l
+}
+
+// WithMetrics tells whether the limits are counted on this node alone.
+func (l *Limits) WithMetrics(metrics prometheus.Registerer) *Limits {
+	promauto.With(metrics).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "martelo_limits_local",
+		Help: "1 while this node counts limits by itself because Redis does not answer or takes no writes, else 0.",
+	}, func() float64 {
+		if l.breaker.open() {
+			return 1
+		}
+		return 0
+	})
+	return l
 }
 
 // Close gives the connections back.
@@ -79,12 +108,16 @@ func (l *Limits) ask(ctx context.Context, question func(context.Context) error) 
 	switch {
 	case err == nil:
 		if l.breaker.succeeded() {
-			l.log.Info("limits hold again: Redis answers")
+			l.log.Info("limits are counted in Redis again")
 		}
 	case ctx.Err() != nil:
 		l.breaker.release() // whoever asked has gone, which says nothing about Redis
 	case l.breaker.failed():
-		l.log.Warn("limits are lifted: Redis does not answer", "error", err.Error())
+		why := "Redis does not answer"
+		if refusal := redis.Error(nil); errors.As(err, &refusal) {
+			why = "Redis refuses to count"
+		}
+		l.log.Warn("limits are counted on this node alone: "+why, "error", err.Error())
 	}
 	return err == nil
 }

@@ -1,9 +1,11 @@
 package limits_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,8 +13,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"martelo/app/account"
 	"martelo/app/identity"
 	"martelo/app/limits"
 	"martelo/db/dbtest"
@@ -185,14 +189,15 @@ func TestTwoHousesCountApart(t *testing.T) {
 			t.Error("the other house's bidder pays for ours, or nobody does")
 		}
 	})
+	try := limits.Try{Address: "192.0.2.1", Email: account.CanonicalEmail("ana@example.com")}
 	for range 10 {
-		ours.Attempt(t.Context(), "192.0.2.1", "ana@example.com")
+		ours.SignIn(t.Context(), try)
 	}
-	if ours.Attempt(t.Context(), "192.0.2.1", "ana@example.com") == 0 || theirs.Attempt(t.Context(), "192.0.2.1", "ana@example.com") != 0 {
+	if ours.SignIn(t.Context(), try) == 0 || theirs.SignIn(t.Context(), try) != 0 {
 		t.Error("tries to sign in at one house count at the other, or nowhere")
 	}
-	ours.SignedIn(t.Context(), "ana@example.com")
-	if ours.Attempt(t.Context(), "192.0.2.1", "ana@example.com") != 0 {
+	ours.SignedIn(t.Context(), try)
+	if ours.SignIn(t.Context(), try) != 0 {
 		t.Error("the tries of who has signed in are not forgotten")
 	}
 }
@@ -272,8 +277,9 @@ func TestBiddersDoNotCountForEachOther(t *testing.T) {
 	}
 }
 
-// lifted checks that many bids by one bidder pass, none of them held up, while Redis is in trouble.
-func lifted(t *testing.T, l *limits.Limits) {
+// countedHere checks that without Redis nobody is held up, and that this node holds the limits by
+// itself.
+func countedHere(t *testing.T, l *limits.Limits) {
 	t.Helper()
 	const bids, slowestMost = 200, 400 * time.Millisecond // askWithin, on a busy machine
 	var all sync.WaitGroup
@@ -281,9 +287,7 @@ func lifted(t *testing.T, l *limits.Limits) {
 	for i := range bids {
 		all.Go(func() {
 			begin := time.Now()
-			if wait := l.Bid(t.Context(), 99, 42, uuid.New()); wait != 0 {
-				t.Errorf("without Redis a bid waits %v", wait)
-			}
+			l.Bid(t.Context(), 99, 42, uuid.New())
 			slowest[i] = time.Since(begin)
 		})
 	}
@@ -300,6 +304,33 @@ func lifted(t *testing.T, l *limits.Limits) {
 	// With the breaker open, at most one of these asks Redis.
 	if took := time.Since(begin); took > slowestMost {
 		t.Errorf("twenty bids in a row took %v with the breaker open", took)
+	}
+	var different, copies int
+	within(t, func(bidder int64) {
+		different, copies = 0, 0
+		key := uuid.New()
+		for range 20 {
+			if l.Bid(t.Context(), -bidder, 42, key) == 0 {
+				copies++
+			}
+		}
+		for range 20 {
+			if l.Bid(t.Context(), -bidder, 42, uuid.New()) == 0 {
+				different++
+			}
+		}
+	})
+	if copies != 20 || different != 4 {
+		t.Errorf("without Redis %d of 20 copies and %d of 20 bids passed, want 20 and 4", copies, different)
+	}
+	tries := 0
+	for l.SignIn(t.Context(), limits.Try{Address: "192.0.2.77", Email: "ana@example.com"}) == 0 {
+		if tries++; tries > 20 {
+			t.Fatal("without Redis nobody stops guessing")
+		}
+	}
+	if wait := l.SignIn(t.Context(), limits.Try{Address: "192.0.2.78", Email: "ana@example.com"}); wait != 0 {
+		t.Errorf("without Redis an address without failures waits %v", wait)
 	}
 }
 
@@ -325,7 +356,7 @@ func TestAPausedRedisHoldsNobodyUp(t *testing.T) {
 	l := open(t, redis.NewClient(options))
 	holds(t, l)
 	server.Pause()
-	lifted(t, l)
+	countedHere(t, l)
 	server.Resume()
 	holds(t, l)
 }
@@ -340,52 +371,153 @@ func TestAStoppedRedisHoldsNobodyUp(t *testing.T) {
 	l := open(t, redis.NewClient(options))
 	holds(t, l)
 	server.Stop()
-	lifted(t, l)
-	if wait := l.Attempt(t.Context(), "192.0.2.1", "ana@example.com"); wait != 0 {
-		t.Errorf("without Redis a sign-in waits %v", wait)
-	}
+	countedHere(t, l)
 	server.Start()
 	holds(t, l)
+}
+
+// A Redis that answers and takes no writes is as good as none, and the log and the gauge say so.
+func TestARedisThatTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string][]any{
+		"a replica": {"REPLICAOF", "127.0.0.1", "1"}, "out of memory": {"CONFIG", "SET", "maxmemory", "1"},
+	} {
+		client := dbtest.StartRedis(t)
+		options, err := redis.ParseURL(client.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asking := redis.NewClient(options)
+		t.Cleanup(func() { _ = asking.Close() })
+		if err := asking.Do(t.Context(), command...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		metrics := prometheus.NewRegistry()
+		l := limits.Open(asking, slog.New(slog.NewTextHandler(&log, nil))).WithMetrics(metrics)
+		countedHere(t, l)
+		if !strings.Contains(log.String(), "Redis refuses to count") || strings.Contains(log.String(), "does not answer") {
+			t.Errorf("%s: the log says %s", name, log.String())
+		}
+		if got := gauge(t, metrics); got != 1 {
+			t.Errorf("%s: the gauge is %v", name, got)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func gauge(t *testing.T, metrics *prometheus.Registry) float64 {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil || len(families) != 1 || families[0].GetName() != "martelo_limits_local" {
+		t.Fatalf("%v %v", families, err)
+	}
+	return families[0].GetMetric()[0].GetGauge().GetValue()
+}
+
+// guess tries until it is held back, and returns how often it could.
+func guess(t *testing.T, l *limits.Limits, try limits.Try) (tries int) {
+	t.Helper()
+	for l.SignIn(t.Context(), try) == 0 {
+		if tries++; tries > 30 {
+			t.Fatalf("nobody stops %+v", try)
+		}
+	}
+	return tries
 }
 
 func TestTriesToSignIn(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
 	l := open(t, client)
-	tries := 0
-	for l.Attempt(t.Context(), "192.0.2.1", " Ana@Example.com") == 0 {
-		if tries++; tries > 20 {
-			t.Fatal("nobody is stopped")
-		}
-	}
-	if tries < 10 {
+	stranger := limits.Try{Address: "192.0.2.1", Email: "ana@example.com"}
+	if tries := guess(t, l, stranger); tries < 5 {
 		t.Errorf("stopped after %d tries", tries)
 	}
-	if l.Attempt(t.Context(), "192.0.2.2", "ana@example.com") == 0 {
-		t.Error("another address is no way around")
-	}
-	l.SignedIn(t.Context(), "ana@example.com")
-	if l.Attempt(t.Context(), "192.0.2.2", "ana@example.com") != 0 {
-		t.Error("whoever has shown up is no longer held back")
-	}
-	stopped := false
-	for i := range 80 {
-		// One household: the addresses differ below the /64.
-		if l.Attempt(t.Context(), "2001:db8::"+string("0123456789abcdef"[i%16]), uuid.NewString()) > 0 {
-			stopped = true
-			break
+	// Other spellings of the address are the same address.
+	for _, same := range []string{"::ffff:192.0.2.1", "::ffff:c000:201"} {
+		if l.SignIn(t.Context(), limits.Try{Address: same, Email: stranger.Email}) == 0 {
+			t.Errorf("%s is a way around", same)
 		}
 	}
-	if !stopped {
-		t.Error("an address may try for ever")
+	elsewhere, known := limits.Try{Address: "192.0.2.2", Email: stranger.Email}, limits.Try{Address: stranger.Address, Email: stranger.Email, Device: "known"}
+	for range 3 {
+		if wait := l.SignIn(t.Context(), elsewhere); wait != 0 {
+			t.Errorf("an address without failures waits %v", wait)
+		}
+	}
+	if wait := l.SignIn(t.Context(), known); wait != 0 {
+		t.Errorf("a known browser waits %v", wait)
+	}
+	if guess(t, l, known) == 0 {
+		t.Error("a known browser has no tries")
+	}
+	l.SignedIn(t.Context(), known)
+	if l.SignIn(t.Context(), known) != 0 {
+		t.Error("whoever has shown up is no longer held back")
+	}
+	if l.SignIn(t.Context(), stranger) == 0 {
+		t.Error("a sign-in elsewhere forgave the stranger")
+	}
+	if l.SignUp(t.Context(), stranger.Address) != 0 {
+		t.Error("tries at one account keep a neighbour from making one")
 	}
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range keys {
-		if strings.Contains(strings.ToLower(key), "ana@") {
-			t.Errorf("an e-mail address is in Redis: %s", key)
+		if strings.Contains(strings.ToLower(key), "ana@") || strings.Contains(key, "known") {
+			t.Errorf("an e-mail address or a secret is in Redis: %s", key)
+		}
+	}
+}
+
+// The delay grows with each try, in Redis and on a node alike, and what is refused counts for
+// nothing.
+func TestTheDelayGrows(t *testing.T) {
+	t.Parallel()
+	client := dbtest.Redis(t)
+	l := open(t, client)
+	try := limits.Try{Address: "192.0.2.1", Email: "ana@example.com"}
+	guess(t, l, try)
+	place := client.Keys(t.Context(), "{place:*").Val()[0]
+	for tries, want := range map[int]time.Duration{6: time.Second, 7: 2 * time.Second, 10: 16 * time.Second, 40: 15 * time.Minute, 4000: 15 * time.Minute} {
+		now := client.Time(t.Context()).Val()
+		memory := strconv.Itoa(tries) + " " + strconv.FormatInt(now.UnixMicro(), 10)
+		if err := client.Set(t.Context(), place, memory, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if wait := l.SignIn(t.Context(), try); wait > want || wait < want-800*time.Millisecond {
+				t.Errorf("after %d tries the wait is %v, want %v", tries, wait, want)
+			}
+		}
+		ago := now.Add(-want - time.Second).UnixMicro()
+		if err := client.Set(t.Context(), place, strconv.Itoa(tries)+" "+strconv.FormatInt(ago, 10), time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if wait := l.SignIn(t.Context(), try); wait != 0 {
+			t.Errorf("after the delay of %d tries the wait is %v", tries, wait)
+		}
+	}
+}
+
+func TestAVenueHasASetting(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]int{60: 60, 200: 200} {
+		l := open(t, dbtest.Redis(t)).WithAttemptsPerAddress(most)
+		passed := 0
+		for i := range want + 30 {
+			// One household: the addresses differ below the /64, and in their zone.
+			if l.SignUp(t.Context(), fmt.Sprintf("2001:db8:0:%d::%x%%eth0", most, i)) == 0 {
+				passed++
+			}
+		}
+		if passed < want || passed > want+10 { // a busy machine takes a while, and the limit refills
+			t.Errorf("%d passed with a setting of %d", passed, most)
 		}
 	}
 }

@@ -18,6 +18,8 @@ const (
 	PathHelp       = "/help"
 	PathSelling    = "/me/selling"
 	PathTokens     = "/me/tokens"
+	PathPassword   = "/me/password"
+	PathSessions   = "/me/sessions/end"
 	PathSignIn     = "/signin"
 	PathSignUp     = "/signup"
 	PathSignOut    = "/signout"

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"strings"
 	"time"
 
 	"martelo/templates/components"
@@ -17,6 +18,22 @@ type SignInView struct {
 	Carried []HiddenField
 	// Notice says why one has to sign in, nil if one came of oneself.
 	Notice *components.Notice
+	// Contact is who helps with a forgotten password: an e-mail address, a web address, or words;
+	// "" for nobody in particular.
+	Contact string
+}
+
+// contactURL leads to the contact, "" if it is only words.
+func (v SignInView) contactURL() string {
+	switch at := strings.Index(v.Contact, "@"); {
+	case strings.ContainsAny(v.Contact, " \t"):
+		return ""
+	case strings.HasPrefix(v.Contact, "https://"), strings.HasPrefix(v.Contact, "http://"):
+		return v.Contact
+	case at > 0 && at < len(v.Contact)-1:
+		return "mailto:" + v.Contact
+	}
+	return ""
 }
 
 // SignUpView is the page that makes an account.
@@ -27,12 +44,16 @@ type SignUpView struct {
 	Problems    components.Problems
 }
 
-// Names of the fields of signing in, signing up and making tokens.
+// Names of the fields of signing in, signing up and of the forms on the account page.
 const (
 	FieldName     = "name"
 	FieldEmail    = "email"
 	FieldPassword = "password"
 	FieldNext     = "next"
+
+	FieldSellerName  = "seller-name"
+	FieldOldPassword = "old-password"
+	FieldNewPassword = "new-password"
 )
 
 // AccountView is the viewer's own page.
@@ -45,7 +66,17 @@ type AccountView struct {
 	// TokenName and Problems are the token form after a failed POST.
 	TokenName string
 	Problems  components.Problems
+	// OpenSelling tells whether everybody may start selling here.
+	OpenSelling bool
+	// SellerName is what buyers see or are to see, and SellerProblems what was wrong with it.
+	SellerName     string
+	SellerProblems components.Problems
+	// PasswordProblems is what was wrong with a change of password.
+	PasswordProblems components.Problems
 }
+
+// sellerNumber is what buyers see of a seller without a name.
+func (v AccountView) sellerNumber() string { return SellerView{ID: v.ViewerID()}.Number() }
 
 // TokenRow is one API token.
 type TokenRow struct {
@@ -54,17 +85,25 @@ type TokenRow struct {
 	CreatedAt time.Time
 }
 
+// shown is the token's name, or words for one without.
+func (r TokenRow) shown() string {
+	if r.Name == "" {
+		return "no name"
+	}
+	return r.Name
+}
+
 func (v AccountView) roleWords() string {
 	if v.Viewer == nil {
 		return ""
 	}
 	switch v.Viewer.Role {
 	case "seller":
-		return "You may bid and sell."
+		return "You can bid and sell."
 	case "admin":
-		return "You may bid and sell, and you moderate the house."
+		return "You can bid and sell, and you moderate the house."
 	}
-	return "You may bid. Selling is one step away."
+	return "You can bid."
 }
 
 // PasswordLengthMin is what the sign-up page asks for, in characters.

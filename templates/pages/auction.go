@@ -15,7 +15,7 @@ type AuctionView struct {
 	Lot         fragments.LotView
 	Title       string
 	Description string // plain text; blank lines separate paragraphs
-	SellerName  string
+	Seller      SellerView
 	// History is the latest bids; its Lot is filled in from Lot when left empty.
 	History fragments.BidHistoryView
 	// Desk is the viewer's place at the lot; its Lot is filled in from Lot when left empty.

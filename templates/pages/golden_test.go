@@ -35,7 +35,7 @@ func everyPage() map[string]templ.Component {
 	outbid.Desk.Message = fragments.TooLowMessage(outbid.Lot, late.CurrentPrice, late.MinimumBid())
 
 	visitor := sampleAuction(withoutBids(sampleState(42)), nil, fragments.BiddingSignIn)
-	visitor.Title, visitor.Description, visitor.SellerName = hostileTitle, hostileTitle, hostileTitle
+	visitor.Title, visitor.Description, visitor.Seller.Name = hostileTitle, hostileTitle, hostileTitle
 	visitor.PageView.Title = pages.LotHeading(42, hostileTitle)
 
 	own := sampleAuction(withoutBids(sampleState(42)), seller, fragments.BiddingOwn)
@@ -47,7 +47,7 @@ func everyPage() map[string]templ.Component {
 	searched := sampleList()
 	searched.Lots, searched.NextURL, searched.FirstURL = nil, "", "/auctions"
 	searched.Query = pages.ListQuery{Q: hostileTitle, Status: auction.Closed, Sort: "price", Seller: "7"}
-	searched.SellerName = hostileTitle
+	searched.Seller = pages.SellerView{ID: 7, Name: hostileTitle}
 
 	return map[string]templ.Component{
 		"list": pages.List(sampleList()), "list_searched": pages.List(searched),

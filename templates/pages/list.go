@@ -14,8 +14,8 @@ import (
 type LotCard struct {
 	Lot   fragments.LotView
 	Title string
-	// SellerName is how the seller is shown, for instance "Seller 7".
-	SellerName string
+	// Seller is whose it is; without an ID it is not shown.
+	Seller SellerView
 }
 
 // ListQuery is what a list of lots was asked for, as it stands in the page's URL.
@@ -30,9 +30,9 @@ type ListQuery struct {
 type ListView struct {
 	layouts.PageView
 	Query ListQuery
-	// SellerName is set when Query.Seller is: whose lots these are.
-	SellerName string
-	Lots       []LotCard
+	// Seller is set when Query.Seller is: whose lots these are.
+	Seller SellerView
+	Lots   []LotCard
 	// NextURL leads to the next page of the list, "" on the last. FirstURL leads back to the first, "" on it.
 	NextURL, FirstURL string
 	// NewsURL is where the page asks whether the list is still what it was; "" for a list that does

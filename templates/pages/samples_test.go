@@ -39,6 +39,8 @@ func samplePage(title, path string, viewer *layouts.Viewer) layouts.PageView {
 	return layouts.PageView{Title: title, Locale: "en-US", Viewer: viewer, Path: path, ServerTime: sampleNow}
 }
 
+var sampleSellerView = pages.SellerView{ID: sampleSeller, Name: "Alma Watches", Since: sampleNow.AddDate(0, -3, 0)}
+
 // sampleState is an open auction with three bids, ending in two hours, led by sampleBidder.
 func sampleState(id int64) auction.State {
 	return auction.State{
@@ -117,7 +119,7 @@ func sampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bi
 		page.LiveURL = "/live/auctions/" + components.Number(s.ID)
 	}
 	return pages.AuctionView{
-		PageView: page, Lot: sampleLot(s), Title: title, Description: sampleDescription, SellerName: "Seller 7",
+		PageView: page, Lot: sampleLot(s), Title: title, Description: sampleDescription, Seller: sampleSellerView,
 		History: sampleHistory(s),
 		Desk:    fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: sampleKey, SignInURL: page.SignInURL()},
 	}
@@ -156,7 +158,7 @@ func sampleLots() []pages.LotCard {
 		if s.BidCount == 0 {
 			s = withoutBids(s)
 		}
-		cards = append(cards, pages.LotCard{Lot: sampleLot(s), Title: title, SellerName: "Seller 7"})
+		cards = append(cards, pages.LotCard{Lot: sampleLot(s), Title: title, Seller: sampleSellerView})
 	}
 	return cards
 }
@@ -178,7 +180,7 @@ func sampleMyBids() pages.MyBidsView {
 	view := pages.MyBidsView{PageView: page, PageSize: 24}
 	for i, s := range states {
 		view.Lots = append(view.Lots, pages.MyBid{
-			LotCard: pages.LotCard{Lot: sampleLot(s), Title: sampleTitles[i], SellerName: "Seller 7"},
+			LotCard: pages.LotCard{Lot: sampleLot(s), Title: sampleTitles[i], Seller: sampleSellerView},
 			Highest: money.FromMinor(108_000, usd),
 		})
 	}
@@ -239,10 +241,11 @@ func sampleReviewScheduled() pages.ReviewView {
 }
 
 func sampleAccount() pages.AccountView {
-	v := pages.AccountView{PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")), Email: "ana@example.org"}
+	v := pages.AccountView{PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")), Email: "ana@example.org", OpenSelling: true}
 	v.Tokens = []pages.TokenRow{
 		{ID: 1, Name: "Price watcher", CreatedAt: sampleNow.Add(-200 * time.Hour)},
 		{ID: 2, Name: hostileTitle, CreatedAt: sampleNow.Add(-20 * time.Hour)},
+		{ID: 3, CreatedAt: sampleNow.Add(-10 * time.Hour)},
 	}
 	return v
 }
@@ -250,25 +253,26 @@ func sampleAccount() pages.AccountView {
 func sampleNewToken() pages.AccountView {
 	v := sampleAccount()
 	v.Viewer.Role = "seller"
+	v.SellerName = "Ana's Attic"
 	v.NewToken = "martelo_" + strings.Repeat("k3Jq9x", 7)
 	v.Flash = &components.Notice{Kind: components.NoticeGood, Text: "The token was made."}
 	return v
 }
 
 func sampleSignIn() pages.SignInView {
-	return pages.SignInView{PageView: samplePage("Sign in", components.PathSignIn, nil), Next: "/auctions/42"}
+	return pages.SignInView{PageView: samplePage("Sign in", components.PathSignIn, nil), Next: "/auctions/42", Contact: "help@house.example"}
 }
 
 func sampleSignInWrong() pages.SignInView {
 	v := sampleSignIn()
 	v.Email = hostileTitle
-	v.Problems = components.Problems{{Text: "E-mail and password do not match an account."}}
+	v.Problems = components.Problems{{Text: "The e-mail or password is wrong."}}
 	return v
 }
 
 func sampleSignUp() pages.SignUpView {
 	return pages.SignUpView{
-		PageView: samplePage("Make an account", components.PathSignUp, nil), Next: "/auctions/42", Name: "Ana", Email: "ana",
+		PageView: samplePage("Create account", components.PathSignUp, nil), Next: "/auctions/42", Name: "Ana", Email: "ana",
 		Problems: components.Problems{{Field: pages.FieldEmail, Text: "Write the whole e-mail address, such as ana@example.org."}},
 	}
 }

@@ -1,0 +1,63 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// rights are what serving needs of each table. The log can be added to and read, and nothing of it
+// changed or removed; rows go only where they are kept for a time. Sequences of identity columns
+// need no rights of their own.
+var rights = map[string]string{
+	"users":            "SELECT, INSERT, UPDATE",
+	"auctions":         "SELECT, INSERT, UPDATE",
+	"lots":             "SELECT, INSERT, UPDATE",
+	"bids":             "SELECT, INSERT",
+	"outbox":           "SELECT, INSERT, DELETE",
+	"tokens":           "SELECT, INSERT, DELETE",
+	"sessions":         "SELECT, INSERT, UPDATE, DELETE",
+	"devices":          "SELECT, INSERT, UPDATE, DELETE",
+	"drafts":           "SELECT, INSERT, UPDATE, DELETE",
+	"house":            "SELECT",
+	"goose_db_version": "SELECT",
+}
+
+// sequencesUsed are those that statements draw from by name.
+var sequencesUsed = []string{"auction_lane_epochs", "bids_id_seq"}
+
+// Grant gives a role what martelo serve needs in the current schema, and takes what it had beyond
+// that. Migrations need the owner.
+func Grant(ctx context.Context, pool *pgxpool.Pool, role string) error {
+	to := pgx.Identifier{role}.Sanitize()
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		var schema string
+		if err := tx.QueryRow(ctx, "SELECT quote_ident(current_schema())").Scan(&schema); err != nil {
+			return fmt.Errorf("db: %w", err)
+		}
+		statements := []string{
+			"REVOKE ALL ON ALL TABLES IN SCHEMA " + schema + " FROM " + to,
+			"REVOKE ALL ON ALL SEQUENCES IN SCHEMA " + schema + " FROM " + to,
+			"GRANT USAGE ON SCHEMA " + schema + " TO " + to,
+		}
+		for _, table := range slices.Sorted(maps.Keys(rights)) {
+			statements = append(statements, "GRANT "+rights[table]+" ON "+pgx.Identifier{table}.Sanitize()+" TO "+to)
+		}
+		for _, sequence := range sequencesUsed {
+			statements = append(statements, "GRANT USAGE ON SEQUENCE "+pgx.Identifier{sequence}.Sanitize()+" TO "+to)
+		}
+		for _, statement := range statements {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("db: %s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Granted tells whether Grant knows a table; a new one is to be named there.
+func Granted(table string) bool { return rights[table] != "" }
