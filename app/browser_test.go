@@ -71,6 +71,7 @@ func TestInRealBrowsers(t *testing.T) {
 		{"two browsers on two nodes", (*fair).twoBrowsers},
 		{"soft close", (*fair).softClose},
 		{"close", (*fair).close},
+		{"an end that was none", (*fair).takenBack},
 		{"restart", (*fair).restart},
 		{"outbid while typing", (*fair).outbidWhileTyping},
 		{"one gesture, one bid", (*fair).oneGestureOneBid},

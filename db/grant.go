@@ -28,7 +28,7 @@ var rights = map[string]string{
 }
 
 // sequencesUsed are those that statements draw from by name.
-var sequencesUsed = []string{"auction_lane_epochs", "bids_id_seq"}
+var sequencesUsed = []string{"auction_hot_epochs", "bids_id_seq"}
 
 // Grant gives a role what martelo serve needs in the current schema, and takes what it had beyond
 // that. Migrations need the owner.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -118,6 +119,49 @@ func TestEveryTableHasItsRights(t *testing.T) {
 		if !db.Granted(table) {
 			t.Errorf("db.Grant does not say what serving needs of %s", table)
 		}
+	}
+}
+
+func TestAHouseHasOneIdentity(t *testing.T) {
+	pool := dbtest.Pool(t)
+	refused(t, pool, "house_stays", "DELETE FROM house")
+	refused(t, pool, "house_stays", "TRUNCATE house")
+	refused(t, pool, "house_pkey", "INSERT INTO house DEFAULT VALUES")
+	refused(t, pool, "house_is_single", "INSERT INTO house (single) VALUES (false)")
+	if row, err := db.New(pool).HouseIdentity(t.Context()); err != nil || row.ID == uuid.Nil || row.UnnamedEpochs != 0 {
+		t.Errorf("%+v, %v", row, err)
+	}
+}
+
+// A house from before there were identities keeps the names that it gave in Redis, and nodes that know no identity give no new ones.
+func TestEpochsFromBeforeTheIdentityKeepTheirNames(t *testing.T) {
+	url := dbtest.URL(t)
+	pool, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, migrations.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.DownTo(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	const draw = "SELECT nextval('auction_lane_epochs')"
+	var last int64
+	if err := pool.QueryRowContext(t.Context(), draw).Scan(&last); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var unnamed, next int64
+	if err := pool.QueryRowContext(t.Context(), "SELECT unnamed_epochs, nextval('auction_hot_epochs') FROM house").Scan(&unnamed, &next); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.ExecContext(t.Context(), draw); unnamed != last || next != last+1 || err == nil {
+		t.Errorf("%d epochs without a name, the next is %d; an older node draws: %v", unnamed, next, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package bidding_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -254,5 +255,31 @@ func TestRememberedPricesUnderLoad(t *testing.T) {
 	bidding.Wait()
 	if err := h.faults(id, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// After the database has lost commits, a desk that remembers them refuses for a moment only, and then learns anew.
+func TestWhatTheDatabaseHasLostRefusesNobody(t *testing.T) {
+	h := newHouse(t, 2)
+	desk := h.desk()
+	desk.Remember(50 * time.Millisecond)
+	id := h.open(hour, auction.SoftClose{})
+	for i := range int64(3) {
+		h.place(desk, request(id, h.bidders[i%2], 200000+1000*i))
+	}
+	h.exec("SET session_replication_role = replica",
+		fmt.Sprintf(`UPDATE auctions SET current_price = start_price, leader_id = NULL, leader_paddle = NULL, bid_count = 0, bidder_count = 0, version = 1
+			WHERE id = %d`, id), fmt.Sprintf("DELETE FROM bids WHERE auction_id = %d", id))
+	h.eventually(5*time.Second, "a bid above the price that is left is taken", func() bool {
+		_, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 101000))
+		return err == nil
+	})
+	desk.Remember(hour)
+	h.place(desk, request(id, h.bidders[1], 102000))
+	release := h.locked(id)
+	defer release()
+	var low *auction.TooLowError
+	if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 102500)); !errors.As(err, &low) {
+		t.Errorf("the desk does not remember the new price: %v", err)
 	}
 }

@@ -394,7 +394,8 @@ func TestARedisThatTakesNoWrites(t *testing.T) {
 		}
 		var log bytes.Buffer
 		metrics := prometheus.NewRegistry()
-		l := limits.Open(asking, slog.New(slog.NewTextHandler(&log, nil))).WithMetrics(metrics)
+		house := dbtest.Identity(t, dbtest.Pool(t), dbtest.Redis(t))
+		l := limits.Open(asking, house, slog.New(slog.NewTextHandler(&log, nil))).WithMetrics(metrics)
 		countedHere(t, l)
 		if !strings.Contains(log.String(), "Redis refuses to count") || strings.Contains(log.String(), "does not answer") {
 			t.Errorf("%s: the log says %s", name, log.String())

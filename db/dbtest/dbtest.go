@@ -108,10 +108,10 @@ func URL(t testing.TB) string {
 		if err := spreadIDs(ctx, address, rand.Int64N(idBaseMax)); err != nil {
 			t.Fatal(err)
 		}
-		// A clone has its template's identity, and copies of one house must not meet in one Redis.
-		if err := execute(ctx, address, "UPDATE house SET id = gen_random_uuid()"); err != nil {
-			t.Fatal(err)
-		}
+	}
+	// A clone has its template's identity, and copies of one house must not meet in one Redis.
+	if err := execute(ctx, address, "UPDATE house SET id = gen_random_uuid()"); err != nil {
+		t.Fatal(err)
 	}
 	return address
 }
