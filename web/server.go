@@ -77,11 +77,13 @@ type Server struct {
 	leaving  atomic.Bool
 	shared   sharedPages
 	lines    lines
+
+	readBodyWithin time.Duration // what tests shorten
 }
 
 // New makes a server.
 func New(deps Deps) *Server {
-	s := &Server{Deps: deps, echo: echo.New()}
+	s := &Server{Deps: deps, echo: echo.New(), readBodyWithin: readBodyWithin}
 	s.sessions = s.newSessions()
 	s.count()
 	e := s.echo

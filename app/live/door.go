@@ -84,6 +84,7 @@ type door struct {
 	mu        sync.Mutex
 	closed    bool // nobody is let in any more
 	viewers   int
+	places    int // what the viewers cost: as many as they are, or more
 	arrived   int // ever
 	last      uint8
 	slots     [beatSlots]map[*Viewer]struct{}
@@ -98,13 +99,14 @@ func (h *Hub) enter(v *Viewer) error {
 	switch {
 	case d.closed:
 		return ErrDraining
-	case d.viewers >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress:
+	case d.places >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress:
 		return ErrFull
 	}
 	if d.addresses == nil {
 		d.addresses = map[string]int{}
 	}
 	d.viewers++
+	d.places += v.places
 	d.arrived++
 	if v.address != "" {
 		d.addresses[v.address]++
@@ -123,6 +125,7 @@ func (h *Hub) exit(v *Viewer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.viewers--
+	d.places -= v.places
 	delete(d.slots[v.slot], v)
 	if v.address == "" {
 		return
