@@ -52,6 +52,7 @@ type house struct {
 	metrics  *prometheus.Registry
 	bidders  *pgxpool.Pool // for bids, opening, closing and telling
 	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
+	identity *pgxpool.Pool // for who somebody is, which every bid asks first: neither readers nor strangers' cookies stand before it
 	redis    *redis.Client
 	limits   *limits.Limits
 	people   *account.People
@@ -106,10 +107,14 @@ func build(s settings) (h *house, err error) {
 			h.close()
 		}
 	}()
-	if h.bidders, err = db.Open(s.DatabaseURL, s.DatabaseConnections/2); err != nil {
+	bidders, identity, readers := s.connections()
+	if h.bidders, err = db.Open(s.DatabaseURL, bidders); err != nil {
 		return h, err
 	}
-	if h.readers, err = db.OpenReader(s.DatabaseURL, s.DatabaseConnections-s.DatabaseConnections/2); err != nil {
+	if h.identity, err = db.OpenReader(s.DatabaseURL, identity); err != nil {
+		return h, err
+	}
+	if h.readers, err = db.OpenReader(s.DatabaseURL, readers); err != nil {
 		return h, err
 	}
 	redis.SetLogger(redisLog{h.log})
@@ -119,7 +124,7 @@ func build(s settings) (h *house, err error) {
 	}
 	h.redis = redis.NewClient(options)
 	h.limits = limits.Open(h.redis, h.log)
-	h.people = account.New(h.readers)
+	h.people = account.New(h.identity)
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, Metrics: h.metrics, Log: h.log,
 		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
@@ -234,7 +239,7 @@ func (h *house) close() {
 	if h.redis != nil {
 		_ = h.redis.Close()
 	}
-	for _, pool := range []*pgxpool.Pool{h.readers, h.bidders} {
+	for _, pool := range []*pgxpool.Pool{h.readers, h.identity, h.bidders} {
 		if pool != nil {
 			pool.Close()
 		}

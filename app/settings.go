@@ -30,7 +30,8 @@ type settings struct {
 	KafkaBrokers []string `env:"KAFKA_BROKERS" envSeparator:","`
 	// OpenSelling lets everybody who has signed up start selling; otherwise the operator names the sellers.
 	OpenSelling bool `env:"OPEN_SELLING" envDefault:"true"`
-	// DatabaseConnections is how many connections to PostgreSQL one node may have: half of them for bids, half for what people read.
+	// DatabaseConnections is how many connections to PostgreSQL one node may have: half of them for bids, a sixth for who somebody is, and
+	// the rest for what people read.
 	DatabaseConnections int `env:"DATABASE_CONNECTIONS" envDefault:"24"`
 	// ViewersMax is how many live streams one node takes, and ViewersPerAddressMax how many from one address.
 	ViewersMax           int `env:"VIEWERS_MAX" envDefault:"50000"`
@@ -70,6 +71,12 @@ func readSettings(required ...string) (settings, error) {
 		return s, fmt.Errorf("settings: %w", errors.Join(wrong...))
 	}
 	return s, nil
+}
+
+// connections shares out what a node may have. Who somebody is costs well under a millisecond to find out, so that few are enough.
+func (s settings) connections() (bidders, identity, readers int) {
+	bidders, identity = s.DatabaseConnections/2, max(1, s.DatabaseConnections/6)
+	return bidders, identity, s.DatabaseConnections - bidders - identity
 }
 
 var whatIs = map[string]string{

@@ -690,3 +690,14 @@ func (q *Queries) CatalogSearch(ctx context.Context, arg CatalogSearchParams) ([
 	}
 	return items, nil
 }
+
+const CatalogSearchWithin = `-- name: CatalogSearchWithin :exec
+SELECT set_config('statement_timeout', $1::text, true)
+`
+
+// CatalogSearchWithin bounds each statement of the transaction it is sent in. The server gives up by itself, so that the connection
+// stays good.
+func (q *Queries) CatalogSearchWithin(ctx context.Context, milliseconds string) error {
+	_, err := q.db.Exec(ctx, CatalogSearchWithin, milliseconds)
+	return err
+}

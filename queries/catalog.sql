@@ -102,6 +102,11 @@ ORDER BY CASE WHEN @sort::text = 'ending' THEN page.end_at END,
          CASE WHEN @sort::text = 'price' THEN page.nominal_price END,
          CASE WHEN @sort::text = 'newest' THEN -page.id ELSE page.id END;
 
+-- name: CatalogSearchWithin :exec
+-- CatalogSearchWithin bounds each statement of the transaction it is sent in. The server gives up by itself, so that the connection
+-- stays good.
+SELECT set_config('statement_timeout', @milliseconds::text, true);
+
 -- name: CatalogMyBids :many
 -- CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index
 -- from one auction to the next, so that thousands of bids on one auction cost one probe.

@@ -29,8 +29,10 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 	if err := drawing.Render(c.Request().Context(), &body); err != nil {
 		return err
 	}
+	// What a page changes in a session is that a message was shown. If that cannot be kept it is shown again, which is no reason to show
+	// nothing now.
 	if err := s.keepSession(c); err != nil {
-		return err
+		noteOf(c).fault = err
 	}
 	return answerPage(c, status, body.Bytes())
 }
@@ -71,6 +73,11 @@ func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 	return v, nil
 }
 
+// bareFrame is a frame for nobody in particular, when it cannot be known who looks.
+func (s *Server) bareFrame(c echo.Context, title, path string) layouts.PageView {
+	return layouts.PageView{Title: title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now()}
+}
+
 // errorPage tells a person what did not work. It must not fail for the reason it tells of.
 func (s *Server) errorPage(c echo.Context, p problem) error {
 	path := "/"
@@ -84,9 +91,12 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	case "own_auction", "has_bids", "auction_cancelled", "idempotency_key_reused", "invalid_field", "malformed_request":
 		view.Advice = p.Detail
 	}
+	if p.advise {
+		view.Headline, view.Advice = p.Title, p.Detail
+	}
 	var err error
 	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
-		view.PageView = layouts.PageView{Title: p.Title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now()}
+		view.PageView = s.bareFrame(c, p.Title, path)
 	}
 	return s.page(c, p.Status, pages.Error(view))
 }

@@ -10,6 +10,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/catalog"
 	"martelo/app/live"
 	"martelo/templates/components"
 )
@@ -56,6 +57,8 @@ type problem struct {
 	ServerTime   string         `json:"serverTime,omitempty"` // when it was decided, by the clock that decides
 
 	retryAfter time.Duration
+	// advise tells that a page has to say the title and detail, since nothing that is said of every problem of its status helps.
+	advise bool
 	// fault tells that the cause is ours and not the client's to know.
 	fault bool
 }
@@ -93,6 +96,15 @@ var plainProblems = []struct {
 	{auction.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "This key was used before with another bidder or amount. Use a fresh one for another bid."},
 }
 
+// busyProblems are what the house does not do at this moment, with what to do instead.
+var busyProblems = []struct {
+	err           error
+	title, detail string
+}{
+	{catalog.ErrSearchCrowd, "Many people search at once", "More people search than the house can answer at once. Search again in a few seconds."},
+	{catalog.ErrSearchTooWide, "That is too wide a search", "This search takes too long. Add a word, or write more of a word, and search again."},
+}
+
 // describe is the one table from an error to what a client is told of it.
 func describe(err error) problem {
 	// The one refusal that comes by the thousand is not looked for among all the others first.
@@ -106,6 +118,13 @@ func describe(err error) problem {
 	}
 	if p, ok := describeFigures(err); ok {
 		return p
+	}
+	for _, busy := range busyProblems {
+		if errors.Is(err, busy.err) {
+			p := newProblem(http.StatusServiceUnavailable, "unavailable", busy.title, busy.detail)
+			p.retryAfter, p.advise = retryUnavailable, true
+			return p
+		}
 	}
 	if errors.Is(err, auction.ErrUnavailable) {
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable", "The house cannot answer at this moment. Send the same request, with the same key, again.")
@@ -198,8 +217,15 @@ func (s *Server) answerError(err error, c echo.Context) {
 		}
 		failed = writeJSON(c, p.Status, "application/problem+json", p)
 	}
-	if n := noteOf(c); failed != nil && n.fault == nil {
+	if failed == nil {
+		return
+	}
+	if n := noteOf(c); n.fault == nil {
 		n.fault = failed
+	}
+	if !c.Response().Committed {
+		// An answer without a word would be taken for a good one.
+		_ = c.String(p.Status, p.Title+"\n"+p.Detail+"\n")
 	}
 }
 

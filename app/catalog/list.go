@@ -155,19 +155,6 @@ func (c *Catalog) ofSeller(ctx context.Context, f Filter, from cursor, limit int
 	return readMany(rows, func(r db.CatalogOfSellerByRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 }
 
-// search lists what has words in it.
-func (c *Catalog) search(ctx context.Context, words string, f Filter, from cursor, limit int32) ([]Auction, error) {
-	arg := db.CatalogSearchParams{
-		Words: words, Status: oneStatus(f.Status), Sort: string(f.Sort),
-		AfterEndAt: from.endAt, AfterPrice: from.price, AfterID: from.id, BeforeID: from.id, RowLimit: limit,
-	}
-	if f.SellerID != 0 {
-		arg.SellerID = &f.SellerID
-	}
-	rows, err := c.queries.CatalogSearch(ctx, arg)
-	return readMany(rows, func(r db.CatalogSearchRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
-}
-
 func oneStatus(status auction.Status) *string {
 	if status == All {
 		return nil

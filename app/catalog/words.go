@@ -11,9 +11,12 @@ const (
 	searchWordsMax = 8
 	// searchWordLengthMax is how many characters of a word count.
 	searchWordLengthMax = 64
+	// searchBeginningMin is how many letters of a word find longer words that begin so. One letter would find half of all texts, at a price
+	// that only who runs the house pays; alone it is looked for as a word.
+	searchBeginningMin = 2
 )
 
-// searchWords turns what somebody typed into a text for to_tsquery in which every word must occur, each at least as a beginning. It tells
+// searchWords turns what somebody typed into a text for to_tsquery in which every word must occur, each at least as a beginning if it is not too short for that. It tells
 // whether anything was searched for; words is "" when nothing typed could occur in any text.
 func searchWords(typed string) (words string, searches bool) {
 	var terms []string
@@ -26,7 +29,11 @@ func searchWords(typed string) (words string, searches bool) {
 			continue
 		}
 		// Quoted, a word is read by PostgreSQL as it read the texts: "12.50" and "e-mail" are found as they were written.
-		terms = append(terms, "'"+quoted.Replace(firstOfWord(word))+"':*")
+		term := "'" + quoted.Replace(firstOfWord(word)) + "'"
+		if begins(word) {
+			term += ":*"
+		}
+		terms = append(terms, term)
 	}
 	return strings.Join(terms, " & "), searches
 }
@@ -42,4 +49,19 @@ func firstOfWord(word string) string {
 		return word
 	}
 	return string([]rune(word)[:searchWordLengthMax])
+}
+
+// begins tells whether a word is looked for as the beginning of others. One character of a script that writes words with few of them
+// says as much as several letters.
+func begins(word string) bool {
+	letters := 0
+	for _, r := range word {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+			return true
+		case carriesMeaning(r):
+			letters++
+		}
+	}
+	return letters >= searchBeginningMin
 }
