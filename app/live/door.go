@@ -31,9 +31,12 @@ const (
 )
 
 // timing is what tests shorten.
-type timing struct{ tick, linger, writeWithin, reconcile time.Duration }
+type timing struct {
+	tick, linger, writeWithin, reconcile time.Duration
+	lingerMax                            int
+}
 
-var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery}
+var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery, lingerMax: lingerMax}
 
 // Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000 from one address. However many are
 // allowed, an eighth of the files that the process may open is left for those who bid.
@@ -220,6 +223,6 @@ func (h *Hub) cutAll() {
 // leaveIdle puts a topic on the list of those that may be forgotten.
 func (h *Hub) leaveIdle(t *topic) {
 	h.mu.Lock()
-	h.idle = append(h.idle, idleTopic{t, time.Now()})
+	h.linger(t)
 	h.mu.Unlock()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +19,9 @@ import (
 const (
 	// lingerFor is how long an auction stays watched after its last viewer left: a reload or a changed list finds it ready.
 	lingerFor = time.Minute
+	// lingerMax is how many stay so: some 10 MB, and as many channels in Redis. Whoever opens streams and leaves again cannot make a node
+	// watch everything.
+	lingerMax = 5000
 	// sweepEvery is how often what lingers, and frames that nobody needs any more, are looked through.
 	sweepEvery = time.Second
 	// A crowd is crowdMin arrivals; it is over when fewer than crowdTail come between two sweeps.
@@ -114,7 +116,7 @@ func (h *Hub) Announce(u Update) {
 // Clock is the node's estimate of PostgreSQL's clock.
 func (h *Hub) Clock() *Clock { return h.clock }
 
-// Known tells which of the auctions do not exist, and has the newest state of the others at hand when it returns, so that a
+// Known tells which of the auctions do not exist. If all do, it has the newest state of each at hand when it returns, so that a
 // viewer admitted next sees it at once: whatever was committed before the call, on any node. Those who come together share a
 // query. While PostgreSQL cannot be reached, auctions that are watched here are known by their last state; about others the
 // error wraps auction.ErrUnavailable.
@@ -189,10 +191,31 @@ func (h *Hub) topic(id int64) *topic {
 	if t == nil {
 		t = &topic{id: id}
 		h.topics[id] = t
-		h.idle = append(h.idle, idleTopic{t, time.Now()})
+		h.linger(t)
 		h.bus.watch(id)
 	}
 	return t
+}
+
+// linger puts a topic that nobody watches on the list of those that may be forgotten, and the oldest off it when they are too many. The
+// caller holds h.mu.
+func (h *Hub) linger(t *topic) {
+	h.idle = append(h.idle, idleTopic{t, time.Now()})
+	if tooMany := len(h.idle) - h.timing.lingerMax; tooMany > 0 {
+		h.forget(tooMany)
+	}
+}
+
+// forget forgets the first topics of the list, unless somebody watches them again. The caller holds h.mu.
+func (h *Hub) forget(n int) {
+	for _, idle := range h.idle[:n] {
+		if t := idle.topic; h.topics[t.id] == t && t.unwatchedSince(idle.since) {
+			delete(h.topics, t.id)
+			h.bus.unwatch(t.id)
+		}
+	}
+	clear(h.idle[:n])
+	h.idle = h.idle[n:]
 }
 
 // sweep forgets what nobody has watched for a while.
@@ -223,22 +246,18 @@ func (h *Hub) forgetTopics(now time.Time) {
 	defer h.mu.Unlock()
 	n := 0
 	for n < len(h.idle) && now.Sub(h.idle[n].since) >= h.timing.linger {
-		if t := h.idle[n].topic; h.topics[t.id] == t && t.unwatchedSince(h.idle[n].since) {
-			delete(h.topics, t.id)
-			h.bus.unwatch(t.id)
-		}
 		n++
 	}
-	h.idle = slices.Delete(h.idle, 0, n)
+	h.forget(n)
 }
 
-// liveIDs lists the watched auctions that can still change.
+// liveIDs lists the auctions that have viewers and can still change. One that only lingers is read anew for the next who comes.
 func (h *Hub) liveIDs() []int64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	ids := make([]int64, 0, len(h.topics))
 	for id, t := range h.topics {
-		if !t.over.Load() {
+		if !t.over.Load() && t.watched() {
 			ids = append(ids, id)
 		}
 	}

@@ -66,6 +66,13 @@ func (t *topic) unwatchedSince(moment time.Time) bool {
 	return t.viewers == 0 && !t.leftAt.After(moment)
 }
 
+// watched tells whether somebody watches.
+func (t *topic) watched() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.viewers > 0
+}
+
 // join adds a viewer's subscription to the feed of its representation.
 func (t *topic) join(s *subscription, as *Representation) {
 	t.mu.Lock()
