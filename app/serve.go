@@ -166,9 +166,12 @@ func (l redisLog) Printf(ctx context.Context, format string, arg ...any) {
 }
 
 func (h *house) door() (*web.Server, error) {
-	public, err := url.Parse(h.settings.PublicURL)
-	if err != nil {
-		return nil, fmt.Errorf("PUBLIC_URL: %w", err)
+	var public *url.URL
+	if h.settings.PublicURL != "" {
+		var err error
+		if public, err = url.Parse(h.settings.PublicURL); err != nil {
+			return nil, fmt.Errorf("PUBLIC_URL: %w", err)
+		}
 	}
 	var proxies []netip.Prefix
 	for _, text := range h.settings.TrustedProxies {
@@ -184,6 +187,7 @@ func (h *house) door() (*web.Server, error) {
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: func(ctx context.Context) error { return db.Ready(ctx, h.bidders) }, PingRedis: h.limits.Ping,
 		PublicURL: public, TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling,
+		HSTSSubdomains: h.settings.HSTSSubdomains, MetricsToken: h.settings.MetricsToken,
 	}), nil
 }
 

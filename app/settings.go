@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -23,7 +24,12 @@ type settings struct {
 	// ListenAddr is host:port to listen on; without a host, all addresses.
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:":8080"`
 	// PublicURL is how browsers reach the house. With https, cookies are for https only and browsers are told to stay with it.
-	PublicURL string `env:"PUBLIC_URL" envDefault:"http://localhost:8080"`
+	// Without it browsers reach the house under whatever host they ask for.
+	PublicURL string `env:"PUBLIC_URL"`
+	// HSTSSubdomains has browsers stay with https on all hosts below the house's own as well.
+	HSTSSubdomains bool `env:"HSTS_SUBDOMAINS" envDefault:"false"`
+	// MetricsToken lets whoever sends it as a bearer token read /metrics; without it only machines of the same private network may.
+	MetricsToken string `env:"METRICS_TOKEN"`
 	// TrustedProxies are the networks (CIDR, comma-separated) whose X-Forwarded-For is believed.
 	TrustedProxies []string `env:"TRUSTED_PROXIES" envSeparator:","`
 	// KafkaBrokers are host:port, comma-separated. Without them events go to the log.
@@ -86,7 +92,7 @@ var whatIs = map[string]string{
 
 // variables are the environment's names for the fields that the library checks itself.
 var variables = map[string]string{
-	"OpenSelling": "OPEN_SELLING takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
+	"OpenSelling": "OPEN_SELLING takes true or false", "HSTSSubdomains": "HSTS_SUBDOMAINS takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
 	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
 	"HotLaneAllowEverysec": "HOT_LANE_ALLOW_EVERYSEC takes true or false", "HotLaneAbove": "HOT_LANE_ABOVE takes a whole number",
 	"LogLevel": "LOG_LEVEL takes debug, info, warn or error",
@@ -109,17 +115,18 @@ func (s settings) check() []error {
 	}
 	refuse(s.DatabaseURL != "" && !hasScheme(s.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL takes a URL that begins with postgres://")
 	refuse(s.RedisURL != "" && !hasScheme(s.RedisURL, "redis", "rediss", "unix"), "REDIS_URL takes a URL that begins with redis:// or rediss://")
-	refuse(!hasScheme(s.PublicURL, "http", "https"), "PUBLIC_URL takes a URL that begins with http:// or https://")
-	_, port, err := net.SplitHostPort(s.ListenAddr)
-	refuse(err != nil || port == "", "LISTEN_ADDR takes host:port or :port, not %q", s.ListenAddr)
+	refuse(s.PublicURL != "" && !isOrigin(s.PublicURL), "PUBLIC_URL takes a scheme and a host and nothing else, such as https://auctions.example, not what is set")
+	refuse(!isAddress(s.ListenAddr, 0), "LISTEN_ADDR takes host:port or :port with a port from 0 to 65535, not %q", s.ListenAddr)
 	for _, proxy := range s.TrustedProxies {
-		_, err := netip.ParsePrefix(strings.TrimSpace(proxy))
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(proxy))
 		refuse(err != nil, "TRUSTED_PROXIES takes networks such as 10.0.0.0/8, not %q", proxy)
+		refuse(err == nil && prefix.Bits() == 0, "TRUSTED_PROXIES takes the networks of your own proxies; %s is everybody, who could then claim any address", proxy)
 	}
 	for _, broker := range s.KafkaBrokers {
-		_, _, err := net.SplitHostPort(strings.TrimSpace(broker))
-		refuse(err != nil, "KAFKA_BROKERS takes host:port, not %q", broker)
+		host, _, _ := net.SplitHostPort(strings.TrimSpace(broker))
+		refuse(host == "" || !isAddress(strings.TrimSpace(broker), 1), "KAFKA_BROKERS takes host:port, not %q", broker)
 	}
+	refuse(s.MetricsToken != "" && len(s.MetricsToken) < metricsTokenMin, "METRICS_TOKEN takes at least %d characters, so that nobody guesses it", metricsTokenMin)
 	refuse(s.DatabaseConnections < 4 || s.DatabaseConnections > 1000, "DATABASE_CONNECTIONS takes 4 to 1000")
 	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
@@ -127,8 +134,33 @@ func (s settings) check() []error {
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
 	host, _, err := net.SplitHostPort(s.ProfileAddr)
 	ip := net.ParseIP(host)
-	refuse(s.ProfileAddr != "" && (err != nil || ip == nil || !ip.IsLoopback()), "MARTELO_PPROF takes an address of this machine itself, such as 127.0.0.1:6060, not %q", s.ProfileAddr)
+	refuse(s.ProfileAddr != "" && (err != nil || ip == nil || !ip.IsLoopback() || !isAddress(s.ProfileAddr, 0)), "MARTELO_PPROF takes an address of this machine itself, such as 127.0.0.1:6060, not %q", s.ProfileAddr)
 	return wrong
+}
+
+// metricsTokenMin is the shortest token: longer than what is guessed.
+const metricsTokenMin = 16
+
+// isOrigin tells whether a text is where a web site is found, and no more: what browsers call an origin.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return false
+	}
+	port := u.Port()
+	bare := u.Path == "" || u.Path == "/"
+	return bare && !strings.ContainsAny(text, "?# ") && (port == "" && !strings.HasSuffix(u.Host, ":") || isPort(port, 1))
+}
+
+// isAddress tells whether a text is a host, which may be empty, and a port of at least some number.
+func isAddress(text string, least int) bool {
+	host, port, err := net.SplitHostPort(text)
+	return err == nil && isPort(port, least) && !strings.ContainsAny(host, " /@")
+}
+
+func isPort(text string, least int) bool {
+	port, err := strconv.Atoi(text)
+	return err == nil && port >= least && port <= 65535 && text[0] != '+'
 }
 
 func hasScheme(text string, schemes ...string) bool {

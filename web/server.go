@@ -62,6 +62,10 @@ type Deps struct {
 	PublicURL *url.URL
 	// TrustedProxies are the networks whose X-Forwarded-For is believed; none: the connection's own address counts.
 	TrustedProxies []netip.Prefix
+	// HSTSSubdomains has browsers stay with https below the house's own host as well.
+	HSTSSubdomains bool
+	// MetricsToken lets whoever sends it read the figures from anywhere; "": nobody.
+	MetricsToken string
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
 }
@@ -118,7 +122,7 @@ func (s *Server) routes() {
 
 	get("/healthz", s.healthLive)
 	get("/readyz", s.healthReady)
-	get("/metrics", s.healthMetrics())
+	get("/metrics", s.ownMachines(s.healthMetrics()))
 	get(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 
 	get("/auctions", s.auctionList)
