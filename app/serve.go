@@ -140,7 +140,9 @@ func build(s settings) (h *house, err error) {
 	h.hot = hot.New(hot.Options{
 		Database: h.bidders, Redis: h.redis, Announce: announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
 	})
-	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot)
+	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot).WithLimits(selling.Limits{
+		OpensPerMinute: s.OpensPerMinuteMax, Lasting: s.OpenAuctionsMax, Hot: s.HotAuctionsMax, Move: h.limits.Move,
+	})
 	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
 		go h.sales.Promote(context.Background(), id)
 	})

@@ -46,6 +46,11 @@ type settings struct {
 	HotLaneAllowEverysec bool `env:"HOT_LANE_ALLOW_EVERYSEC" envDefault:"false"`
 	// HotLaneAbove puts an auction that gets more than so many bids a second on one node into the hot lane; 0 is never.
 	HotLaneAbove int `env:"HOT_LANE_ABOVE" envDefault:"0"`
+	// OpensPerMinuteMax is how many auctions one seller opens within a minute, OpenAuctionsMax how many that are not over one may have, and
+	// HotAuctionsMax how many of them in the hot lane; 0 is no limit.
+	OpensPerMinuteMax int `env:"OPENS_PER_MINUTE_MAX" envDefault:"300"`
+	OpenAuctionsMax   int `env:"OPEN_AUCTIONS_MAX" envDefault:"10000"`
+	HotAuctionsMax    int `env:"HOT_AUCTIONS_MAX" envDefault:"20"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	// LogFormat is json or text.
@@ -94,6 +99,8 @@ var whatIs = map[string]string{
 var variables = map[string]string{
 	"OpenSelling": "OPEN_SELLING takes true or false", "HSTSSubdomains": "HSTS_SUBDOMAINS takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
 	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
+	"OpensPerMinuteMax": "OPENS_PER_MINUTE_MAX takes a whole number", "OpenAuctionsMax": "OPEN_AUCTIONS_MAX takes a whole number",
+	"HotAuctionsMax":       "HOT_AUCTIONS_MAX takes a whole number",
 	"HotLaneAllowEverysec": "HOT_LANE_ALLOW_EVERYSEC takes true or false", "HotLaneAbove": "HOT_LANE_ABOVE takes a whole number",
 	"LogLevel": "LOG_LEVEL takes debug, info, warn or error",
 }
@@ -130,6 +137,9 @@ func (s settings) check() []error {
 	refuse(s.DatabaseConnections < 4 || s.DatabaseConnections > 1000, "DATABASE_CONNECTIONS takes 4 to 1000")
 	refuse(s.ViewersMax < 1, "VIEWERS_MAX takes 1 or more")
 	refuse(s.ViewersPerAddressMax < 1, "VIEWERS_PER_ADDRESS_MAX takes 1 or more")
+	refuse(s.OpensPerMinuteMax < 0 || s.OpensPerMinuteMax > sellerLimitMax, "OPENS_PER_MINUTE_MAX takes 0 to %d", sellerLimitMax)
+	refuse(s.OpenAuctionsMax < 0 || s.OpenAuctionsMax > sellerLimitMax, "OPEN_AUCTIONS_MAX takes 0 to %d", sellerLimitMax)
+	refuse(s.HotAuctionsMax < 0 || s.HotAuctionsMax > sellerLimitMax, "HOT_AUCTIONS_MAX takes 0 to %d", sellerLimitMax)
 	refuse(s.HotLaneAbove < 0, "HOT_LANE_ABOVE takes 0 or more")
 	refuse(s.LogFormat != "json" && s.LogFormat != "text", "LOG_FORMAT takes json or text, not %q", s.LogFormat)
 	host, _, err := net.SplitHostPort(s.ProfileAddr)
@@ -137,6 +147,9 @@ func (s settings) check() []error {
 	refuse(s.ProfileAddr != "" && (err != nil || ip == nil || !ip.IsLoopback() || !isAddress(s.ProfileAddr, 0)), "MARTELO_PPROF takes an address of this machine itself, such as 127.0.0.1:6060, not %q", s.ProfileAddr)
 	return wrong
 }
+
+// sellerLimitMax bounds the limits of one seller, whose auctions up to them are counted for each that is opened.
+const sellerLimitMax = 100_000
 
 // metricsTokenMin is the shortest token: longer than what is guessed.
 const metricsTokenMin = 16

@@ -11,6 +11,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/selling"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
@@ -132,11 +133,16 @@ func (s *Server) seeOther(c echo.Context, path string) error {
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// problems are the rulebook's refusals of a form's fields, for the form; false for any other error.
+// problems are what a form is refused for, its fields or its being one too many, for the form; false for any other error.
 func problems(err error) (components.Problems, bool) {
 	var fields auction.FieldErrors
 	var one *auction.FieldError
+	var tooMany *selling.TooManyError
 	switch {
+	case errors.As(err, &tooMany):
+		return components.Problems{{Text: tooMany.Advice}}, true
+	case errors.Is(err, selling.ErrKeyReused):
+		return components.Problems{{Text: "This form was published before, with other words or figures in it. Find that lot under My lots; for another one begin with an empty form."}}, true
 	case errors.As(err, &fields):
 	case errors.As(err, &one):
 		fields = auction.FieldErrors{one}

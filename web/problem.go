@@ -12,6 +12,7 @@ import (
 	"martelo/app/auction"
 	"martelo/app/catalog"
 	"martelo/app/live"
+	"martelo/app/selling"
 	"martelo/templates/components"
 )
 
@@ -93,6 +94,7 @@ var plainProblems = []struct {
 	{auction.ErrHasBids, 409, "has_bids", "Auction has bids", "After the first bid only an admin can cancel the auction."},
 	{errTooLarge, 413, "too_large", "Too large", "A body has at most 64 KiB."},
 	{errUnsupportedMedia, 415, "unsupported_media_type", "Unsupported media type", "Send application/json."},
+	{selling.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "Another auction was opened with this key. Use a fresh one for each auction."},
 	{auction.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "This key was used before with another bidder or amount. Use a fresh one for another bid."},
 }
 
@@ -147,8 +149,13 @@ func describeFigures(err error) (problem, bool) {
 		field      *auction.FieldError
 		fields     auction.FieldErrors
 		full       *live.Refusal
+		tooMany    *selling.TooManyError
 	)
 	switch {
+	case errors.As(err, &tooMany):
+		p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many requests", tooMany.Advice)
+		p.retryAfter, p.advise = tooMany.Wait, true
+		return p, true
 	case errors.As(err, &malformed):
 		return newProblem(http.StatusBadRequest, "malformed_request", "Malformed request", string(malformed)), true
 	case errors.As(err, &tooLow):

@@ -3,6 +3,7 @@ package selling
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,7 @@ type Desk struct {
 	announce func(live.Update)
 	log      *slog.Logger
 	hot      *hot.Lane // nil: this house has no hot lane
+	limits   Limits
 }
 
 // WithHot gives the desk a hot lane, before its first use.
@@ -39,11 +41,17 @@ func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger) *Desk
 }
 
 // Open opens the auction a draft describes and returns its id. A draft sent again with the same key by the same seller returns
-// the auction it opened first. It returns auction.FieldErrors, or an error that wraps auction.ErrUnavailable.
+// the auction it opened first. It returns auction.FieldErrors, ErrKeyReused, a *TooManyError, or an error that wraps auction.ErrUnavailable.
 func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	q := db.New(d.pool)
+	if draft.Key != uuid.Nil { // sent again, it opens nothing, whatever time it is now
+		id, err := d.opened(ctx, q, draft)
+		if err == nil || !db.IsNoRows(err) {
+			return id, db.Unavailable(err)
+		}
+	}
 	now, err := q.Clock(ctx)
 	if err != nil {
 		return 0, db.Unavailable(err)
@@ -57,10 +65,13 @@ func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 			return 0, err
 		}
 	}
+	if err := d.mayOpen(ctx, q, draft.SellerID, s.Lane); err != nil {
+		return 0, err
+	}
 	arg := insertParams(draft, s)
 	id, err := q.AuctionInsert(ctx, arg)
 	if db.IsNoRows(err) && arg.RequestID != nil {
-		id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: draft.SellerID, RequestID: arg.RequestID})
+		id, err = d.opened(ctx, q, draft) // a copy was faster
 	}
 	if err != nil {
 		return 0, db.Unavailable(err)
@@ -131,7 +142,8 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 
 // refusalOr passes the rulebook's refusals on as they are and reads the rest as PostgreSQL's.
 func refusalOr(err error) error {
-	if auction.IsRefusal(err) {
+	var tooMany *TooManyError
+	if auction.IsRefusal(err) || errors.As(err, &tooMany) {
 		return err
 	}
 	return db.Unavailable(err)
