@@ -62,6 +62,7 @@ type house struct {
 	metrics  *prometheus.Registry
 	bidders  *pgxpool.Pool // for bids, opening, closing and telling
 	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
+	persons  *pgxpool.Pool // for who somebody is, which every bid asks first: neither readers nor strangers' cookies stand before it
 	redis    *redis.Client
 	identity *identity.House
 	limits   *limits.Limits
@@ -122,10 +123,14 @@ func build(s settings) (h *house, err error) {
 			h.close()
 		}
 	}()
-	if h.bidders, err = db.Open(s.DatabaseURL, s.DatabaseConnections/2); err != nil {
+	bidders, persons, readers := s.connections()
+	if h.bidders, err = db.Open(s.DatabaseURL, bidders); err != nil {
 		return h, err
 	}
-	if h.readers, err = db.OpenReader(s.DatabaseURL, s.DatabaseConnections-s.DatabaseConnections/2); err != nil {
+	if h.persons, err = db.OpenReader(s.DatabaseURL, persons); err != nil {
+		return h, err
+	}
+	if h.readers, err = db.OpenReader(s.DatabaseURL, readers); err != nil {
 		return h, err
 	}
 	redis.SetLogger(redisLog{h.log})
@@ -136,7 +141,7 @@ func build(s settings) (h *house, err error) {
 	h.redis = redis.NewClient(options)
 	h.identity = identity.New(h.readers, h.redis, h.log)
 	h.limits = limits.Open(h.redis, h.identity, h.log).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
-	h.people = account.New(h.readers)
+	h.people = account.New(h.persons)
 	h.drafts = draft.New(h.readers)
 	h.hub = live.New(live.Options{
 		Database: h.readers, Redis: h.redis, House: h.identity, Metrics: h.metrics, Log: h.log,
@@ -153,7 +158,9 @@ func build(s settings) (h *house, err error) {
 	h.hot = hot.New(hot.Options{
 		Database: h.bidders, Redis: h.redis, House: h.identity, Announce: announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
 	})
-	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot)
+	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot).WithLimits(selling.Limits{
+		OpensPerMinute: s.OpensPerMinuteMax, Lasting: s.OpenAuctionsMax, Hot: s.HotAuctionsMax, Move: h.limits.Move,
+	})
 	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
 		go loop.Guard(h.log, "selling: promote", func() { h.sales.Promote(context.Background(), id) })
 	})
@@ -181,9 +188,12 @@ func (l redisLog) Printf(ctx context.Context, format string, arg ...any) {
 }
 
 func (h *house) door() (*web.Server, error) {
-	public, err := url.Parse(h.settings.PublicURL)
-	if err != nil {
-		return nil, fmt.Errorf("PUBLIC_URL: %w", err)
+	var public *url.URL
+	if h.settings.PublicURL != "" {
+		var err error
+		if public, err = url.Parse(h.settings.PublicURL); err != nil {
+			return nil, fmt.Errorf("PUBLIC_URL: %w", err)
+		}
 	}
 	var proxies []netip.Prefix
 	for _, text := range h.settings.TrustedProxies {
@@ -200,6 +210,7 @@ func (h *house) door() (*web.Server, error) {
 		PingDatabase: h.takesBids, PingRedis: h.limits.Ping,
 		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
 		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Contact: h.settings.Contact,
+		HSTSSubdomains: h.settings.HSTSSubdomains, MetricsToken: h.settings.MetricsToken,
 	}), nil
 }
 
@@ -285,7 +296,7 @@ func (h *house) close() {
 	if h.redis != nil {
 		_ = h.redis.Close()
 	}
-	for _, pool := range []*pgxpool.Pool{h.readers, h.bidders} {
+	for _, pool := range []*pgxpool.Pool{h.readers, h.persons, h.bidders} {
 		if pool != nil {
 			pool.Close()
 		}

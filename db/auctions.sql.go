@@ -110,6 +110,57 @@ func (q *Queries) AuctionBidsWrite(ctx context.Context, arg AuctionBidsWritePara
 	return items, nil
 }
 
+const AuctionByRequest = `-- name: AuctionByRequest :one
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description FROM auctions JOIN lots ON lots.auction_id = auctions.id
+WHERE auctions.seller_id = $1 AND auctions.request_id = $2
+`
+
+type AuctionByRequestParams struct {
+	SellerID  int64
+	RequestID *uuid.UUID
+}
+
+type AuctionByRequestRow struct {
+	Auction     Auction
+	Title       string
+	Description string
+}
+
+// AuctionByRequest is the auction that a seller's request id opened, with its words.
+func (q *Queries) AuctionByRequest(ctx context.Context, arg AuctionByRequestParams) (AuctionByRequestRow, error) {
+	row := q.db.QueryRow(ctx, AuctionByRequest, arg.SellerID, arg.RequestID)
+	var i AuctionByRequestRow
+	err := row.Scan(
+		&i.Auction.ID,
+		&i.Auction.SellerID,
+		&i.Auction.Currency,
+		&i.Auction.CurrencyDigits,
+		&i.Auction.StartPrice,
+		&i.Auction.MinIncrement,
+		&i.Auction.CurrentPrice,
+		&i.Auction.LeaderID,
+		&i.Auction.LeaderPaddle,
+		&i.Auction.BidCount,
+		&i.Auction.BidderCount,
+		&i.Auction.Status,
+		&i.Auction.Lane,
+		&i.Auction.SoftCloseWindowSeconds,
+		&i.Auction.SoftCloseExtendSeconds,
+		&i.Auction.StartAt,
+		&i.Auction.EndAt,
+		&i.Auction.OriginalEndAt,
+		&i.Auction.ClosedAt,
+		&i.Auction.CreatedAt,
+		&i.Auction.Version,
+		&i.Auction.RequestID,
+		&i.Auction.NominalPrice,
+		&i.Auction.LaneEpoch,
+		&i.Title,
+		&i.Description,
+	)
+	return i, err
+}
+
 const AuctionCancel = `-- name: AuctionCancel :execrows
 UPDATE auctions
 SET status = 'CANCELLED', closed_at = $1, version = version + 1
@@ -306,22 +357,6 @@ func (q *Queries) AuctionDueIDs(ctx context.Context, arg AuctionDueIDsParams) ([
 		return nil, err
 	}
 	return items, nil
-}
-
-const AuctionIDByRequest = `-- name: AuctionIDByRequest :one
-SELECT id FROM auctions WHERE seller_id = $1 AND request_id = $2
-`
-
-type AuctionIDByRequestParams struct {
-	SellerID  int64
-	RequestID *uuid.UUID
-}
-
-func (q *Queries) AuctionIDByRequest(ctx context.Context, arg AuctionIDByRequestParams) (int64, error) {
-	row := q.db.QueryRow(ctx, AuctionIDByRequest, arg.SellerID, arg.RequestID)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
 }
 
 const AuctionInsert = `-- name: AuctionInsert :one
@@ -700,6 +735,33 @@ func (q *Queries) AuctionsLive(ctx context.Context, ids []int64) ([]AuctionsLive
 		return nil, err
 	}
 	return items, nil
+}
+
+const AuctionsOfSellerCount = `-- name: AuctionsOfSellerCount :one
+SELECT count(*) FILTER (WHERE newest.status IN ('OPEN', 'SCHEDULED')) AS lasting,
+    count(*) FILTER (WHERE newest.status IN ('OPEN', 'SCHEDULED') AND newest.lane = 'hot') AS hot,
+    count(*) FILTER (WHERE newest.created_at > clock_timestamp() - interval '1 minute') AS lately
+FROM (SELECT a.status, a.lane, a.created_at FROM auctions a WHERE a.seller_id = $1 ORDER BY a.id DESC LIMIT $2) AS newest
+`
+
+type AuctionsOfSellerCountParams struct {
+	SellerID int64
+	RowLimit int32
+}
+
+type AuctionsOfSellerCountRow struct {
+	Lasting int64
+	Hot     int64
+	Lately  int64
+}
+
+// AuctionsOfSellerCount counts a seller's newest auctions, no more than are looked at: those that are not over, the hot ones among them, and
+// those that were opened within the last minute.
+func (q *Queries) AuctionsOfSellerCount(ctx context.Context, arg AuctionsOfSellerCountParams) (AuctionsOfSellerCountRow, error) {
+	row := q.db.QueryRow(ctx, AuctionsOfSellerCount, arg.SellerID, arg.RowLimit)
+	var i AuctionsOfSellerCountRow
+	err := row.Scan(&i.Lasting, &i.Hot, &i.Lately)
+	return i, err
 }
 
 const Clock = `-- name: Clock :one

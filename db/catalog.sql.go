@@ -848,6 +848,17 @@ func (q *Queries) CatalogSearchCounts(ctx context.Context, arg CatalogSearchCoun
 	return items, nil
 }
 
+const CatalogSearchWithin = `-- name: CatalogSearchWithin :exec
+SELECT set_config('statement_timeout', $1::text, true)
+`
+
+// CatalogSearchWithin bounds each statement of the transaction it is sent in. The server gives up by itself, so that the connection
+// stays good.
+func (q *Queries) CatalogSearchWithin(ctx context.Context, milliseconds string) error {
+	_, err := q.db.Exec(ctx, CatalogSearchWithin, milliseconds)
+	return err
+}
+
 const CatalogSeller = `-- name: CatalogSeller :one
 SELECT COALESCE(users.seller_name, '') AS seller_name, users.selling_since
 FROM auctions JOIN users ON users.id = auctions.seller_id

@@ -70,6 +70,12 @@ func IsBadRow(err error) bool {
 	return errors.As(err, &unreadable) || errors.As(err, &fault) && !errors.Is(Unavailable(err), auction.ErrUnavailable)
 }
 
+// IsTooLong tells whether a statement took longer than it may.
+func IsTooLong(err error) bool {
+	var fault *pgconn.PgError
+	return errors.As(err, &fault) && fault.Code == queryCanceled
+}
+
 // Unavailable wraps what means "not now" (no connection, a server that stops or starts, a lock or statement that took too long,
 // a schema that has not been migrated yet) in auction.ErrUnavailable, and leaves what PostgreSQL answered about the statement itself as it is: that is a fault of ours.
 func Unavailable(err error) error {

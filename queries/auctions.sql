@@ -55,8 +55,18 @@ INSERT INTO lots (auction_id, title, description)
 SELECT opened.id, @title, @description FROM opened
 RETURNING auction_id;
 
--- name: AuctionIDByRequest :one
-SELECT id FROM auctions WHERE seller_id = @seller_id AND request_id = @request_id;
+-- name: AuctionsOfSellerCount :one
+-- AuctionsOfSellerCount counts a seller's newest auctions, no more than are looked at: those that are not over, the hot ones among them, and
+-- those that were opened within the last minute.
+SELECT count(*) FILTER (WHERE newest.status IN ('OPEN', 'SCHEDULED')) AS lasting,
+    count(*) FILTER (WHERE newest.status IN ('OPEN', 'SCHEDULED') AND newest.lane = 'hot') AS hot,
+    count(*) FILTER (WHERE newest.created_at > clock_timestamp() - interval '1 minute') AS lately
+FROM (SELECT a.status, a.lane, a.created_at FROM auctions a WHERE a.seller_id = @seller_id ORDER BY a.id DESC LIMIT @row_limit) AS newest;
+
+-- name: AuctionByRequest :one
+-- AuctionByRequest is the auction that a seller's request id opened, with its words.
+SELECT sqlc.embed(auctions), lots.title, lots.description FROM auctions JOIN lots ON lots.auction_id = auctions.id
+WHERE auctions.seller_id = @seller_id AND auctions.request_id = @request_id;
 
 -- name: AuctionCancel :execrows
 -- AuctionCancel ends an auction without a winner. Sent under AuctionLock; the WHERE holds if it is not.

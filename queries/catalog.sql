@@ -134,6 +134,11 @@ FROM (
     LIMIT @count_limit) AS matching
 GROUP BY matching.status;
 
+-- name: CatalogSearchWithin :exec
+-- CatalogSearchWithin bounds each statement of the transaction it is sent in. The server gives up by itself, so that the connection
+-- stays good.
+SELECT set_config('statement_timeout', @milliseconds::text, true);
+
 -- name: CatalogMyBids :many
 -- CatalogMyBids lists the auctions a person has bid on, newest first, with that person's highest bid. It steps through the index
 -- from one auction to the next, so that thousands of bids on one auction cost one probe.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -91,7 +92,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		header := h.get(path).Header()
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
-			"Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+			"Strict-Transport-Security": "max-age=31536000",
 		} {
 			if got := header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
@@ -209,7 +210,7 @@ func TestMetricsCountOutcomes(t *testing.T) {
 	h.bid(id, h.buyer, 2000).status(t, 201)
 	h.bid(id, h.other, 2000).status(t, 409)
 	h.send("BREW", "/auctions/1", nil)
-	text := h.get("/metrics").Body.String()
+	text := h.get("/metrics", from("127.0.0.1:1")).Body.String()
 	for _, want := range []string{
 		`martelo_bids_total{outcome="accepted"} 1`, `martelo_bids_total{outcome="bid_too_low"} 1`,
 		`martelo_http_request_seconds_count{method="POST",route="/auctions/:id/bids",status="201"} 1`, `method="OTHER"`,
@@ -221,3 +222,49 @@ func TestMetricsCountOutcomes(t *testing.T) {
 }
 
 var errSecret = errors.New("secret fault")
+
+// from has a request come from an address.
+func from(address string) ask { return func(r *http.Request) { r.RemoteAddr = address } }
+
+// The figures are for the house's own machines, also behind a proxy on one of them, and for whoever has the token.
+func TestWhoReadsTheFigures(t *testing.T) {
+	t.Parallel()
+	const token = "a token for the figures"
+	h := open(t, func(d *web.Deps) { d.MetricsToken = token })
+	bearer := header("Authorization", "Bearer "+token)
+	for name, c := range map[string]struct {
+		asks   []ask
+		status int
+	}{
+		"this machine":      {[]ask{from("127.0.0.1:1")}, 200},
+		"this machine, IP6": {[]ask{from("[::1]:1")}, 200},
+		"private network":   {[]ask{from("10.1.2.3:1")}, 200},
+		"anybody":           {[]ask{from("192.0.2.1:1")}, 403},
+		"anybody, IP6":      {[]ask{from("[2001:db8::1]:1")}, 403},
+		"through a proxy":   {[]ask{from("127.0.0.1:1"), header("X-Forwarded-For", "192.0.2.1")}, 403},
+		"another proxy":     {[]ask{from("10.1.2.3:1"), header("Forwarded", "for=10.0.0.1")}, 403},
+		"with the token":    {[]ask{from("192.0.2.1:1"), bearer}, 200},
+		"wrong token":       {[]ask{from("192.0.2.1:1"), header("Authorization", "Bearer x")}, 403},
+		"empty token":       {[]ask{from("192.0.2.1:1"), header("Authorization", "Bearer ")}, 403},
+	} {
+		if got := h.get("/metrics", c.asks...); got.Code != c.status {
+			t.Errorf("%s: answered %d, not %d", name, got.Code, c.status)
+		}
+	}
+}
+
+// A house that was not told its address takes what its own pages send, under whatever host they were asked for, and nothing else.
+func TestWithoutAPublicAddressTheHostCounts(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for origin, want := range map[string]int{"http://example.com": 401, "http://house.test": 401, "http://localhost:8080": 403, "http://elsewhere.test": 403, "null": 403} {
+		host := strings.TrimPrefix(origin, "http://")
+		if want == 403 {
+			host = "house.test"
+		}
+		got := h.post("/auctions", who{}, "{}", header("Origin", origin), func(r *http.Request) { r.Host = host })
+		if got.Code != want {
+			t.Errorf("from %s: answered %d, not %d", origin, got.Code, want)
+		}
+	}
+}

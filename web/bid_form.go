@@ -13,7 +13,6 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/app/catalog"
-	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
@@ -141,12 +140,11 @@ func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, type
 
 // answerTyped answers a person.
 func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid auction.Bid, replayed bool, refusal error) error {
-	lot, err := s.Catalog.One(c.Request().Context(), id)
-	if err != nil {
-		return errors.Join(refusal, err)
-	}
-	view, err := s.auctionView(c, lot, live.RecentMax)
-	if err != nil {
+	lot, view, err := s.aroundBid(c, id)
+	switch {
+	case err != nil && refusal == nil:
+		return s.acceptedAnyway(c, id, bid)
+	case err != nil:
 		return errors.Join(refusal, err)
 	}
 	status := http.StatusOK
@@ -167,10 +165,15 @@ func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid aucti
 	case refusal != nil:
 		return s.page(c, status, pages.Auction(view))
 	}
-	if err := s.flash(c, view.Desk.Message.Kind, view.Desk.Message.Text); err != nil {
-		return err
+	err = s.flash(c, view.Desk.Message.Kind, view.Desk.Message.Text)
+	if err == nil {
+		err = s.seeOther(c, components.AuctionPath(id))
 	}
-	return s.seeOther(c, components.AuctionPath(id))
+	if err != nil {
+		noteOf(c).fault = err
+		return s.acceptedAnyway(c, id, bid)
+	}
+	return nil
 }
 
 // refuse puts a refusal on a desk, with what was typed. While the outcome is open the key stays, so that trying again

@@ -14,7 +14,10 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // strictTransport keeps browsers on https for a year once they have seen it.
-const strictTransport = "max-age=31536000; includeSubDomains"
+const strictTransport = "max-age=31536000"
+
+// permissions takes from pages what the house never asks a browser for.
+const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=()"
 
 // headers sets what every answer carries. Handlers may say something else about caching. The values are made once and shared by all
 // answers, which replace them and never write into them.
@@ -24,13 +27,19 @@ func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
 		"X-Content-Type-Options":  {"nosniff"},
 		"X-Frame-Options":         {"DENY"},
 		// A referrer stays in the house. No referrer at all would take the Origin from forms.
-		"Referrer-Policy":            {"same-origin"},
-		"Cross-Origin-Opener-Policy": {"same-origin"},
-		"Cache-Control":              {"no-store"},
-		"Vary":                       {"Accept"},
+		"Referrer-Policy":              {"same-origin"},
+		"Cross-Origin-Opener-Policy":   {"same-origin"},
+		"Cross-Origin-Resource-Policy": {"same-origin"},
+		"Permissions-Policy":           {permissions},
+		"Cache-Control":                {"no-store"},
+		"Vary":                         {"Accept"},
 	}
 	if s.secure() {
-		every.Set("Strict-Transport-Security", strictTransport)
+		value := strictTransport
+		if s.HSTSSubdomains {
+			value += "; includeSubDomains"
+		}
+		every.Set("Strict-Transport-Security", value)
 	}
 	return func(c echo.Context) error {
 		maps.Copy(c.Response().Header(), every)

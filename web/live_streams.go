@@ -19,6 +19,9 @@ const (
 	retryLatest  = 1300 * time.Millisecond
 	// streamWriteWithin bounds a write to a viewer that the hub cannot write to itself.
 	streamWriteWithin = 10 * time.Second
+	// webSocketPlaces is how many viewers a WebSocket counts as: with its goroutines and buffers it costs some 40 KiB, about as many
+	// times what a viewer of server-sent events does.
+	webSocketPlaces = 4
 )
 
 // Streams serves live updates. Its methods expect what the caller has checked: that the auctions exist (Hub.Known) and that each is named
@@ -31,11 +34,16 @@ type Streams struct {
 	events   *live.Representation
 	messages *live.Representation
 	address  func(*http.Request) string
+
+	pingEvery, pongWithin time.Duration // what tests shorten
 }
 
 // NewStreams makes the streams of a hub. Address tells who is asking, behind whatever proxies there are.
 func NewStreams(hub *live.Hub, render PageRenderer, address func(*http.Request) string) *Streams {
-	return &Streams{hub: hub, pages: pageEvents{render: render}, events: jsonEvents(), messages: jsonMessages(), address: address}
+	return &Streams{
+		hub: hub, pages: pageEvents{render: render}, events: jsonEvents(), messages: jsonMessages(), address: address,
+		pingEvery: pingEvery, pongWithin: pongWithin,
+	}
 }
 
 // AuctionEvents streams one auction's updates as JSON (GET /auctions/{id}/events).

@@ -67,6 +67,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set(headerRequestID, n.requestID)
 		// Not every writer has deadlines; a test's recorder never waits.
 		_ = http.NewResponseController(c.Response()).SetWriteDeadline(begin.Add(writeWithin))
+		s.boundBody(c)
 		if err := s.caught(next, c); err != nil {
 			c.Error(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/selling"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
@@ -29,8 +30,10 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 	if err := drawing.Render(c.Request().Context(), &body); err != nil {
 		return err
 	}
+	// What a page changes in a session is that a message was shown. If that cannot be kept it is shown again, which is no reason to show
+	// nothing now.
 	if err := s.keepSession(c); err != nil {
-		return err
+		noteOf(c).fault = err
 	}
 	return answerPage(c, status, &content{plain: body.Bytes()})
 }
@@ -74,6 +77,11 @@ func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 	return v, nil
 }
 
+// bareFrame is a frame for nobody in particular, when it cannot be known who looks.
+func (s *Server) bareFrame(c echo.Context, title, path string) layouts.PageView {
+	return layouts.PageView{Title: title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
+}
+
 // errorPage tells a person what did not work. It must not fail for the reason it tells of.
 func (s *Server) errorPage(c echo.Context, p problem) error {
 	path := "/"
@@ -89,12 +97,12 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	case "own_auction", "has_bids", "auction_cancelled", "idempotency_key_reused", "invalid_field", "malformed_request":
 		view.Advice = p.Detail
 	}
-	if p.Detail == otherViewerWords {
-		view.Advice = p.Detail
+	if p.advise {
+		view.Headline, view.Advice = p.Title, p.Detail
 	}
 	var err error
 	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
-		view.PageView = layouts.PageView{Title: p.Title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
+		view.PageView = s.bareFrame(c, p.Title, path)
 	}
 	return s.page(c, p.Status, pages.Error(view))
 }
@@ -139,11 +147,16 @@ func (s *Server) seeOther(c echo.Context, path string) error {
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// problems are the rulebook's refusals of a form's fields, for the form; false for any other error.
+// problems are what a form is refused for, its fields or its being one too many, for the form; false for any other error.
 func problems(err error) (components.Problems, bool) {
 	var fields auction.FieldErrors
 	var one *auction.FieldError
+	var tooMany *selling.TooManyError
 	switch {
+	case errors.As(err, &tooMany):
+		return components.Problems{{Text: tooMany.Advice}}, true
+	case errors.Is(err, selling.ErrKeyReused):
+		return components.Problems{{Text: "This form was published before, with other words or figures in it. Find that lot under My lots; for another one begin with an empty form."}}, true
 	case errors.As(err, &fields):
 	case errors.As(err, &one):
 		fields = auction.FieldErrors{one}

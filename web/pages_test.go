@@ -422,7 +422,7 @@ func TestCreatingInSteps(t *testing.T) {
 		for field, value := range form {
 			wrong[field] = value
 		}
-		wrong[c.field], wrong["step"] = c.value, "publish"
+		wrong[c.field], wrong["step"], wrong["key"] = c.value, "publish", uuid.NewString()
 		answer := b.submit("/auctions", wrong)
 		if answer.Code != 422 || !strings.Contains(answer.Body.String(), c.problem) || !strings.Contains(answer.Body.String(), "Alt.") {
 			t.Errorf("%s: %d, want %q and all that was typed in\n%.2000s", name, answer.Code, c.problem, answer.Body)

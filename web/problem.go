@@ -10,7 +10,9 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/catalog"
 	"martelo/app/live"
+	"martelo/app/selling"
 	"martelo/templates/components"
 )
 
@@ -59,6 +61,8 @@ type problem struct {
 	ServerTime   string         `json:"serverTime,omitempty"` // when it was decided, by the clock that decides
 
 	retryAfter time.Duration
+	// advise tells that a page has to say the title and detail, since nothing that is said of every problem of its status helps.
+	advise bool
 	// fault tells that the cause is ours and not the client's to know.
 	fault bool
 }
@@ -100,7 +104,17 @@ var plainProblems = []struct {
 	{auction.ErrHasBids, 409, "has_bids", "Auction has bids", "After the first bid only an admin can cancel the auction."},
 	{errTooLarge, 413, "too_large", "Too large", "A body has at most 64 KiB."},
 	{errUnsupportedMedia, 415, "unsupported_media_type", "Unsupported media type", "Send application/json."},
+	{selling.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "Another auction was opened with this key. Use a fresh one for each auction."},
 	{auction.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "This key was used before with another bidder or amount. Use a fresh one for another bid."},
+}
+
+// busyProblems are what the house does not do at this moment, with what to do instead.
+var busyProblems = []struct {
+	err           error
+	title, detail string
+}{
+	{catalog.ErrSearchCrowd, "Many people search at once", "More people search than the house can answer at once. Search again in a few seconds."},
+	{catalog.ErrSearchTooWide, "That is too wide a search", "This search takes too long. Add a word, or write more of a word, and search again."},
 }
 
 // describe is the one table from an error to what a client is told of it.
@@ -111,11 +125,20 @@ func describe(err error) problem {
 	}
 	for _, p := range plainProblems {
 		if errors.Is(err, p.err) {
-			return newProblem(p.status, p.code, p.title, p.detail)
+			described := newProblem(p.status, p.code, p.title, p.detail)
+			described.advise = p.err == errOtherViewer
+			return described
 		}
 	}
 	if p, ok := describeFigures(err); ok {
 		return p
+	}
+	for _, busy := range busyProblems {
+		if errors.Is(err, busy.err) {
+			p := newProblem(http.StatusServiceUnavailable, "unavailable", busy.title, busy.detail)
+			p.retryAfter, p.advise = retryUnavailable, true
+			return p
+		}
 	}
 	if errors.Is(err, auction.ErrUnavailable) {
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable", "The house cannot answer at this moment. Send the same request, with the same key, again.")
@@ -140,8 +163,13 @@ func describeFigures(err error) (problem, bool) {
 		fields     auction.FieldErrors
 		unreadable *unreadableError
 		full       *live.Refusal
+		tooMany    *selling.TooManyError
 	)
 	switch {
+	case errors.As(err, &tooMany):
+		p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many requests", tooMany.Advice)
+		p.retryAfter, p.advise = tooMany.Wait, true
+		return p, true
 	case errors.As(err, &malformed):
 		return newProblem(http.StatusBadRequest, "malformed_request", "Malformed request", string(malformed)), true
 	case errors.As(err, &tooLow):
@@ -218,8 +246,15 @@ func (s *Server) answerError(err error, c echo.Context) {
 		}
 		failed = writeJSON(c, p.Status, "application/problem+json", p)
 	}
-	if n := noteOf(c); failed != nil && n.fault == nil {
+	if failed == nil {
+		return
+	}
+	if n := noteOf(c); n.fault == nil {
 		n.fault = failed
+	}
+	if !c.Response().Committed {
+		// An answer without a word would be taken for a good one.
+		_ = c.String(p.Status, p.Title+"\n"+p.Detail+"\n")
 	}
 }
 

@@ -14,26 +14,18 @@ import (
 	"martelo/app/money"
 )
 
-const (
-	// bodyBytesMax is the contract's limit.
-	bodyBytesMax = 64 << 10
-	// readBodyWithin bounds a client that sends a body and dawdles.
-	readBodyWithin = 10 * time.Second
-)
+// bodyBytesMax is the contract's limit.
+const bodyBytesMax = 64 << 10
 
 // readBody reads a body of at most bodyBytesMax. It returns errTooLarge, errUnsupportedMedia for one that is packed, or a malformedError for
-// one that breaks off.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// one that breaks off or does not come in time.
+func readBody(_ http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > bodyBytesMax {
 		return nil, errTooLarge
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, errUnsupportedMedia
 	}
-	control := http.NewResponseController(w)
-	// Not every writer has deadlines; a test's recorder reads from memory anyway.
-	_ = control.SetReadDeadline(time.Now().Add(readBodyWithin))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	if len(body) > bodyBytesMax {
 		return nil, errTooLarge

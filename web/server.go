@@ -67,6 +67,10 @@ type Deps struct {
 	TrustedProxies []netip.Prefix
 	// House is where the operator's own pages are: terms, privacy, imprint.
 	House layouts.HouseLinks
+	// HSTSSubdomains has browsers stay with https below the house's own host as well.
+	HSTSSubdomains bool
+	// MetricsToken lets whoever sends it read the figures from anywhere; "": nobody.
+	MetricsToken string
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
 	// Contact is who helps with a forgotten password, "" for nobody in particular.
@@ -87,11 +91,16 @@ type Server struct {
 	shared   sharedPages
 	kept     keptLists
 	lines    lines
+
+	readBodyWithin time.Duration // what tests shorten
 }
 
 // New makes a server.
 func New(deps Deps) *Server {
-	s := &Server{Deps: deps, echo: echo.New(), database: probe{ask: deps.PingDatabase}, redis: probe{ask: deps.PingRedis}}
+	s := &Server{
+		Deps: deps, echo: echo.New(), readBodyWithin: readBodyWithin,
+		database: probe{ask: deps.PingDatabase}, redis: probe{ask: deps.PingRedis},
+	}
 	s.sessions = s.newSessions()
 	s.count()
 	e := s.echo
@@ -126,7 +135,7 @@ func (s *Server) routes() {
 
 	get("/healthz", s.healthLive)
 	get("/readyz", s.healthReady)
-	get("/metrics", s.healthMetrics())
+	get("/metrics", s.ownMachines(s.healthMetrics()))
 	get(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 
 	get("/auctions", s.auctionList)

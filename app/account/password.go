@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -15,7 +17,12 @@ import (
 
 const (
 	// hashingMax passwords are hashed at once on a node, at 19 MiB each, so that a crowd at the door costs waiting and not memory.
-	hashingMax = 4
+	hashingMax = 2
+	// hashesCollected is after how many hashes their memory is collected: a garbage collector that is tuned for bids would let hundreds of
+	// megabytes gather first.
+	hashesCollected = 3
+	// hashingRest is how long nobody must hash before what is collected goes back to the system.
+	hashingRest = 2 * time.Second
 	// hashingWaitMax is how long somebody waits for a place before being told to come back.
 	hashingWaitMax = 5 * time.Second
 )
@@ -57,9 +64,34 @@ func (p *People) enter(ctx context.Context) (leave func(), err error) {
 	defer cancel()
 	select {
 	case p.hashing <- struct{}{}:
-		return func() { <-p.hashing }, nil
+		return func() {
+			p.spent.note()
+			<-p.hashing
+		}, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("account: too many people sign in at once: %w", auction.ErrUnavailable)
+	}
+}
+
+// spentMemory is what hashing has left behind. The zero value is ready.
+type spentMemory struct {
+	mu     sync.Mutex
+	hashes int         // since memory was last collected
+	rest   *time.Timer // gives memory back once nobody hashes any more
+}
+
+// note counts a hash that is done. Who is one too many collects, before the place is free.
+func (s *spentMemory) note() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hashes++; s.hashes >= hashesCollected {
+		s.hashes = 0
+		runtime.GC()
+	}
+	if s.rest == nil {
+		s.rest = time.AfterFunc(hashingRest, debug.FreeOSMemory)
+	} else {
+		s.rest.Reset(hashingRest)
 	}
 }
 

@@ -69,6 +69,7 @@ func (p Person) Actor() auction.Actor {
 type People struct {
 	queries *db.Queries
 	hashing chan struct{} // holds a place for each password being hashed
+	spent   spentMemory
 	nobody  func() string // a hash that no password has
 
 	tokens  tokenCache

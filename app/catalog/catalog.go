@@ -37,13 +37,17 @@ type Seller struct {
 
 // Catalog reads. It may be shared by any number of goroutines.
 type Catalog struct {
-	queries *db.Queries
+	pool      *pgxpool.Pool
+	queries   *db.Queries
+	searching chan struct{} // holds a place for each search under way
 	// show knows an auction's newest state when PostgreSQL may not yet.
 	show func(context.Context, db.Auction) (auction.State, []auction.Bid, bool)
 }
 
 // New makes a catalog of the house kept in a database. The pool is best one of db.OpenReader.
-func New(pool *pgxpool.Pool) *Catalog { return &Catalog{queries: db.New(pool)} }
+func New(pool *pgxpool.Pool) *Catalog {
+	return &Catalog{pool: pool, queries: db.New(pool), searching: make(chan struct{}, searchesMax)}
+}
 
 // WithHot lets one auction be read as the hot lane has it, whose state is exact at once. Lists and logs follow within two seconds.
 func (c *Catalog) WithHot(show func(context.Context, db.Auction) (auction.State, []auction.Bid, bool)) *Catalog {

@@ -44,7 +44,11 @@ func (c *Catalog) search(ctx context.Context, words []string, f Filter, from cur
 	if named != nil {
 		arg.ExceptID = named.ID
 	}
-	rows, err := c.queries.CatalogSearch(ctx, arg)
+	var rows []db.CatalogSearchRow
+	err = c.inTurn(ctx, func(queries *db.Queries) (err error) {
+		rows, err = queries.CatalogSearch(ctx, arg)
+		return err
+	})
 	found, err := readMany(rows, func(r db.CatalogSearchRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 	if err != nil {
 		return Page{}, err
@@ -107,7 +111,12 @@ func (c *Catalog) Counts(ctx context.Context, f Filter) (map[auction.Status]int,
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	rows, err := c.queries.CatalogSearchCounts(ctx, db.CatalogSearchCountsParams{Words: words, SellerID: f.seller(), CountLimit: CountMax})
+	var rows []db.CatalogSearchCountsRow
+	err := c.inTurn(ctx, func(queries *db.Queries) (err error) {
+		arg := db.CatalogSearchCountsParams{Words: words, SellerID: f.seller(), CountLimit: CountMax}
+		rows, err = queries.CatalogSearchCounts(ctx, arg)
+		return err
+	})
 	if err != nil {
 		return nil, db.Unavailable(err)
 	}

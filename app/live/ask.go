@@ -60,6 +60,9 @@ func (h *Hub) newest(a Asked, as *Representation) *frame {
 	if t == nil {
 		return nil
 	}
+	t.mu.Lock()
+	t.askedAt = time.Now()
+	t.mu.Unlock()
 	update, loaded, revision, _ := t.latest()
 	if !loaded {
 		return nil

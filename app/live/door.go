@@ -36,9 +36,12 @@ const (
 )
 
 // timing is what tests shorten.
-type timing struct{ tick, linger, writeWithin, reconcile time.Duration }
+type timing struct {
+	tick, linger, writeWithin, reconcile time.Duration
+	lingerMax                            int
+}
 
-var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery}
+var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery, lingerMax: lingerMax}
 
 // Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000 from one address. However many are
 // allowed, an eighth of the files that the process may open is left for those who bid.
@@ -89,6 +92,7 @@ type door struct {
 	mu        sync.Mutex
 	closed    bool // nobody is let in any more
 	viewers   int
+	places    int // what the viewers cost: as many as they are, or more
 	arrived   int // ever
 	last      uint8
 	slots     [beatSlots]map[*Viewer]struct{}
@@ -104,13 +108,14 @@ func (h *Hub) enter(v *Viewer) error {
 	switch {
 	case d.closed:
 		return ErrDraining
-	case d.viewers >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress:
+	case d.places >= h.limits.Viewers || v.address != "" && d.addresses[v.address] >= h.limits.ViewersPerAddress:
 		return ErrFull
 	}
 	if d.addresses == nil {
 		d.addresses = map[string]int{}
 	}
 	d.viewers++
+	d.places += v.places
 	d.arrived++
 	if v.address != "" {
 		d.addresses[v.address]++
@@ -130,6 +135,7 @@ func (h *Hub) exit(v *Viewer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.viewers--
+	d.places -= v.places
 	delete(d.slots[v.slot], v)
 	if v.address == "" {
 		return
@@ -240,6 +246,6 @@ func (h *Hub) cutAll() {
 // leaveIdle puts a topic on the list of those that may be forgotten.
 func (h *Hub) leaveIdle(t *topic) {
 	h.mu.Lock()
-	h.idle = append(h.idle, idleTopic{t, time.Now()})
+	h.linger(t)
 	h.mu.Unlock()
 }

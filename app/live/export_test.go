@@ -16,6 +16,9 @@ func (h *Hub) Hurry(linger, writeWithin time.Duration) {
 // Pace sets the time between ticks.
 func (h *Hub) Pace(tick time.Duration) { h.timing.tick = tick }
 
+// LingerAtMost sets how many auctions stay watched with nobody watching.
+func (h *Hub) LingerAtMost(n int) { h.timing.lingerMax = n }
+
 // Step does by hand what Run does by the clock: one tick.
 func (h *Hub) Step() { h.tick() }
 

@@ -349,6 +349,9 @@ func TestOtherConnections(t *testing.T) {
 	if missing, err := node.Known(t.Context(), []int64{id, 1}); err != nil || len(missing) != 1 || missing[0] != 1 {
 		t.Fatalf("missing %v, %v", missing, err)
 	}
+	if missing, err := node.Known(t.Context(), house.ids); err != nil || len(missing) != 0 {
+		t.Fatalf("missing %v, %v", missing, err)
+	}
 	v, err := node.Admit(live.Viewing{Auctions: []int64{id}, As: allNotes})
 	if err != nil {
 		t.Fatal(err)

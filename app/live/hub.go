@@ -3,9 +3,7 @@ package live
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +21,9 @@ import (
 const (
 	// lingerFor is how long an auction stays watched after its last viewer left: a reload or a changed list finds it ready.
 	lingerFor = time.Minute
+	// lingerMax is how many stay so: some 10 MB, and as many channels in Redis. Whoever opens streams and leaves again cannot make a node
+	// watch everything.
+	lingerMax = 5000
 	// sweepEvery is how often what lingers, and frames that nobody needs any more, are looked through.
 	sweepEvery = time.Second
 	// A crowd is crowdMin arrivals; it is over when fewer than crowdTail come between two sweeps.
@@ -127,7 +128,7 @@ func (h *Hub) Announce(u Update) {
 // Clock is the node's estimate of PostgreSQL's clock.
 func (h *Hub) Clock() *Clock { return h.clock }
 
-// Known tells which of the auctions do not exist, and has the newest state of the others at hand when it returns, so that a
+// Known tells which of the auctions do not exist. If all do, it has the newest state of each at hand when it returns, so that a
 // viewer admitted next sees it at once: whatever was committed before the call, on any node. Those who come together share a
 // query. While PostgreSQL cannot be reached, auctions that are watched here are known by their last state; about others the
 // error wraps auction.ErrUnavailable.
@@ -249,10 +250,31 @@ func (h *Hub) topic(id int64) *topic {
 	if t == nil {
 		t = &topic{id: id}
 		h.topics[id] = t
-		h.idle = append(h.idle, idleTopic{t, time.Now()})
+		h.linger(t)
 		h.bus.watch(id)
 	}
 	return t
+}
+
+// linger puts a topic that nobody watches on the list of those that may be forgotten, and the oldest off it when they are too many. The
+// caller holds h.mu.
+func (h *Hub) linger(t *topic) {
+	h.idle = append(h.idle, idleTopic{t, time.Now()})
+	if tooMany := len(h.idle) - h.timing.lingerMax; tooMany > 0 {
+		h.forget(tooMany)
+	}
+}
+
+// forget forgets the first topics of the list, unless somebody watches them again. The caller holds h.mu.
+func (h *Hub) forget(n int) {
+	for _, idle := range h.idle[:n] {
+		if t := idle.topic; h.topics[t.id] == t && t.unwatchedSince(idle.since) {
+			delete(h.topics, t.id)
+			h.bus.unwatch(t.id)
+		}
+	}
+	clear(h.idle[:n])
+	h.idle = h.idle[n:]
 }
 
 // sweep forgets what nobody has watched for a while.
@@ -283,18 +305,21 @@ func (h *Hub) forgetTopics(now time.Time) {
 	defer h.mu.Unlock()
 	n := 0
 	for n < len(h.idle) && now.Sub(h.idle[n].since) >= h.timing.linger {
-		if t := h.idle[n].topic; h.topics[t.id] == t && t.unwatchedSince(h.idle[n].since) {
-			delete(h.topics, t.id)
-			h.bus.unwatch(t.id)
-		}
 		n++
 	}
-	h.idle = slices.Delete(h.idle, 0, n)
+	h.forget(n)
 }
 
-// watchedIDs lists the watched auctions. Also one that is over is compared with PostgreSQL, which may have lost its end.
+// watchedIDs lists the auctions that have viewers. Also one that is over is compared with PostgreSQL, which may have lost its
+// end. One that only lingers is read anew for the next who comes.
 func (h *Hub) watchedIDs() []int64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return slices.Collect(maps.Keys(h.topics))
+	ids := make([]int64, 0, len(h.topics))
+	for id, t := range h.topics {
+		if t.watched() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

@@ -47,7 +47,7 @@ func (w *waiting) take() (loads []*load) {
 	return loads
 }
 
-// load makes topics of the auctions with their newest states, and returns those that do not exist. Requests that come while a
+// load makes topics of the auctions with their newest states, or returns those that do not exist and makes none. Requests that come while a
 // query runs are asked together in the next.
 func (s *store) load(ctx context.Context, ids []int64) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadWithin)
@@ -86,17 +86,26 @@ func (s *store) answer(ctx context.Context, loads []*load) {
 	}
 	slices.Sort(ids)
 	looks, err := s.fetch(ctx, slices.Compact(ids), loadWithin)
-	s.hub.watch(looks)
-	found := make(map[int64]bool, len(looks))
+	found := make(map[int64]look, len(looks))
 	for _, l := range looks {
-		found[l.State.ID] = true
+		found[l.State.ID] = l
 	}
+	var wanted []look
 	for _, l := range loads {
 		if err != nil {
 			l.err = fmt.Errorf("live: first states: %w", db.Unavailable(err))
-		} else {
-			l.missing = slices.DeleteFunc(slices.Clone(l.ids), func(id int64) bool { return found[id] })
+			continue
 		}
+		l.missing = slices.DeleteFunc(slices.Clone(l.ids), func(id int64) bool { _, ok := found[id]; return ok })
+		if len(l.missing) > 0 {
+			continue // it is refused, so that nobody watches what it named
+		}
+		for _, id := range l.ids {
+			wanted = append(wanted, found[id])
+		}
+	}
+	s.hub.watch(wanted)
+	for _, l := range loads {
 		close(l.done)
 	}
 }

@@ -25,6 +25,7 @@ type topic struct {
 	dirty      bool  // is on the hub's list for the next tick
 	feeds      []*feed
 	viewers    int
+	askedAt    time.Time // when Hub.Ask last asked
 	leftAt     time.Time // when the last viewer left
 }
 
@@ -91,6 +92,16 @@ func (t *topic) unwatchedSince(moment time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.viewers == 0 && !t.leftAt.After(moment)
+}
+
+// askedFor is how long an auction counts as watched after somebody asked about it: who asks comes again within two seconds.
+const askedFor = 5 * time.Second
+
+// watched tells whether somebody watches, or asks again and again where no stream arrives.
+func (t *topic) watched() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.viewers > 0 || time.Since(t.askedAt) < askedFor
 }
 
 // join adds a viewer's subscription to the feed of its representation.

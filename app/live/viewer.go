@@ -32,6 +32,7 @@ type Viewing struct {
 	Auctions []int64 // each once
 	As       *Representation
 	Address  string // whose limit it counts against; "" counts against nobody's
+	Places   int    // how many viewers it costs the node as much as; 0 is one
 }
 
 // A viewer belongs to one goroutine at a time, the one that moved it from idle to busy.
@@ -61,6 +62,7 @@ type Viewer struct {
 	joined        time.Time
 	subscriptions []subscription
 	address       string
+	places        int
 	head          []byte // still to be sent before anything else; owner's
 
 	socket *socket       // where writes that do not block are possible
@@ -76,10 +78,10 @@ type subscription struct {
 	ended  int32 // 1 + the generation in which it was told of the end, negative once that is final; 0: not told; owner's
 }
 
-// Admit lets somebody in, who is then served with either TakeOver or Serve, or leaves with Leave. It returns
+// Admit lets somebody in, who is then served with either TakeOver or Serve, or with Watch and Leave. It returns
 // ErrDraining or ErrFull.
 func (h *Hub) Admit(w Viewing) (*Viewer, error) {
-	v := &Viewer{hub: h, as: w.As, address: w.Address, subscriptions: make([]subscription, len(w.Auctions))}
+	v := &Viewer{hub: h, as: w.As, address: w.Address, places: max(1, w.Places), subscriptions: make([]subscription, len(w.Auctions))}
 	v.state.Store(busy) // the caller's until it is served
 	v.wants.Store(wantHello)
 	if err := h.enter(v); err != nil {
@@ -96,7 +98,7 @@ func (h *Hub) Admit(w Viewing) (*Viewer, error) {
 	return v, nil
 }
 
-// Leave gives the place of a viewer back who was admitted but could not be served.
+// Leave gives the place of a viewer back who was admitted but could not be served, or whose Watch has ended.
 func (v *Viewer) Leave() { v.drop() }
 
 // TakeOver serves the viewer on a connection that is the hub's from now on; head is sent before anything else. It does not
@@ -126,6 +128,11 @@ func (v *Viewer) TakeOver(conn net.Conn, head []byte) {
 // when all its auctions are over and it was said goodbye.
 func (v *Viewer) Serve(ctx context.Context, write func(frames [][]byte) error) error {
 	defer v.drop()
+	return v.Watch(ctx, write)
+}
+
+// Watch is Serve for a caller who has to close the connection before the viewer's place is free: Leave gives it back.
+func (v *Viewer) Watch(ctx context.Context, write func(frames [][]byte) error) error {
 	v.wake = make(chan struct{}, 1)
 	for {
 		frames, end := v.collect(nil)

@@ -56,7 +56,7 @@ func (d *Desk) cancelHot(ctx context.Context, q *db.Queries, row db.Auction, by 
 }
 
 // Move puts an auction into a lane, for its seller or an admin, while bids are coming: none is lost and none decided twice. Moving it where it
-// is does nothing. It returns auction.ErrNotFound, the rulebook's refusals, an *auction.FieldError if the house does not offer the lane, or
+// is does nothing. It returns auction.ErrNotFound, the rulebook's refusals, an *auction.FieldError if the house does not offer the lane, a *TooManyError, or
 // an error that wraps auction.ErrUnavailable. An admin's move to the standard lane also frees an auction that was stopped because Redis and
 // the rulebook differed; what is disputed is set aside.
 func (d *Desk) Move(ctx context.Context, id int64, by auction.Actor, to auction.Lane) error {
@@ -83,6 +83,9 @@ func (d *Desk) Move(ctx context.Context, id int64, by auction.Actor, to auction.
 		}
 		if row.Lane == string(to) {
 			_, err := q.StandbyWait(ctx) // an earlier move is confirmed, whose commit may have failed
+			return err
+		}
+		if err := d.mayMove(ctx, q, row, by, to); err != nil {
 			return err
 		}
 		if to == auction.Hot {

@@ -3,6 +3,7 @@ package selling
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,7 @@ type Desk struct {
 	announce func(live.Update)
 	log      *slog.Logger
 	hot      *hot.Lane // nil: this house has no hot lane
+	limits   Limits
 }
 
 // WithHot gives the desk a hot lane, before its first use.
@@ -39,11 +41,17 @@ func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger) *Desk
 }
 
 // Open opens the auction a draft describes and returns its id. A draft sent again with the same key by the same seller returns
-// the auction it opened first. It returns auction.FieldErrors, or an error that wraps auction.ErrUnavailable.
+// the auction it opened first. It returns auction.FieldErrors, ErrKeyReused, a *TooManyError, or an error that wraps auction.ErrUnavailable.
 func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	q := db.New(d.pool)
+	if draft.Key != uuid.Nil { // sent again, it opens nothing, whatever time it is now
+		id, err := d.confirmed(ctx, draft)
+		if err == nil || !db.IsNoRows(err) {
+			return id, db.Unavailable(err)
+		}
+	}
 	now, err := q.Clock(ctx)
 	if err != nil {
 		return 0, db.Unavailable(err)
@@ -57,21 +65,21 @@ func (d *Desk) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 			return 0, err
 		}
 	}
-	id, err := d.insert(ctx, insertParams(draft, s))
+	if err := d.mayOpen(ctx, q, draft.SellerID, s.Lane); err != nil {
+		return 0, err
+	}
+	id, err := q.AuctionInsert(ctx, insertParams(draft, s))
+	if db.IsNoRows(err) && draft.Key != uuid.Nil {
+		id, err = d.confirmed(ctx, draft) // a copy was faster
+	}
 	return id, db.Unavailable(err)
 }
 
-// insert writes the auction, or finds the one that was opened with the same key before. Either is
-// confirmed only when it is as durable as a commit makes it: the first one's may have failed.
-func (d *Desk) insert(ctx context.Context, arg db.AuctionInsertParams) (id int64, err error) {
+// confirmed is what opened returns, once it is as durable as a commit makes it: the first opening may have failed there.
+func (d *Desk) confirmed(ctx context.Context, draft auction.Draft) (id int64, err error) {
 	err = db.InTx(ctx, d.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
-		id, err = q.AuctionInsert(ctx, arg)
-		if !db.IsNoRows(err) || arg.RequestID == nil {
-			return err
-		}
-		id, err = q.AuctionIDByRequest(ctx, db.AuctionIDByRequestParams{SellerID: arg.SellerID, RequestID: arg.RequestID})
-		if err != nil {
+		if id, err = d.opened(ctx, q, draft); err != nil {
 			return err
 		}
 		_, err = q.StandbyWait(ctx)
@@ -143,7 +151,8 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 
 // refusalOr passes the rulebook's refusals on as they are and reads the rest as PostgreSQL's.
 func refusalOr(err error) error {
-	if auction.IsRefusal(err) {
+	var tooMany *TooManyError
+	if auction.IsRefusal(err) || errors.As(err, &tooMany) {
 		return err
 	}
 	return db.Unavailable(err)

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"martelo/app/auction"
+	"martelo/app/catalog"
+	"martelo/app/live"
+	"martelo/templates/components"
+	"martelo/templates/fragments"
+	"martelo/templates/pages"
+)
+
+// aroundWithin is how long the answer to a bid waits for what stands around it. The bid is decided by then, and whoever made it is told
+// at once what became of it, however long others who read have to wait.
+const aroundWithin = 500 * time.Millisecond
+
+// aroundBid reads the page that a bid was made on, for a short while.
+func (s *Server) aroundBid(c echo.Context, id int64) (lot catalog.Auction, view pages.AuctionView, err error) {
+	whole := c.Request()
+	ctx, cancel := context.WithTimeout(whole.Context(), aroundWithin)
+	defer cancel()
+	c.SetRequest(whole.WithContext(ctx))
+	defer c.SetRequest(whole)
+	if lot, err = s.Catalog.One(ctx, id); err != nil {
+		return lot, view, err
+	}
+	view, err = s.auctionView(c, lot, live.RecentMax)
+	return lot, view, err
+}
+
+// acceptedAnyway tells somebody of an accepted bid when the page around the answer cannot be had, or the answer cannot be kept for the
+// page that follows.
+func (s *Server) acceptedAnyway(c echo.Context, id int64, bid auction.Bid) error {
+	path := components.AuctionPath(id)
+	notice := fragments.PlainAcceptedMessage(localeOf(c.Request()), path, bid)
+	if asksFragment(c.Request()) {
+		return s.page(c, http.StatusOK, components.NoticeBox(*notice))
+	}
+	frame, err := s.frame(c, "Your bid was accepted", path)
+	if err != nil {
+		frame = s.bareFrame(c, "Your bid was accepted", path)
+	}
+	return s.page(c, http.StatusOK, pages.Answer(pages.AnswerView{PageView: frame, Text: notice.Text}))
+}
