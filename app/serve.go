@@ -205,7 +205,7 @@ func (h *house) door() (*web.Server, error) {
 	}
 	return web.New(web.Deps{
 		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
-		Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
+		Currency: h.desk.Currency, Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
 		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
 		PingDatabase: h.takesBids, PingRedis: h.limits.Ping,
 		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},

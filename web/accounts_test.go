@@ -20,7 +20,7 @@ const goodPassword = "a good long password"
 var digits = regexp.MustCompile(`[0-9][0-9a-fA-F:.TZ-]*|Reference: \S+|<code>[^<]*</code>`)
 
 // from says which address a request comes from.
-func from(address string) ask { return func(r *http.Request) { r.RemoteAddr = address } }
+func sentFrom(address string) ask { return func(r *http.Request) { r.RemoteAddr = address } }
 
 func (b *browser) signIn(email, password string, more ...ask) answer {
 	b.Helper()
@@ -119,10 +119,10 @@ func TestNobodyIsLockedOutByAStranger(t *testing.T) {
 		t.Helper()
 		limited := 0
 		for i := range 20 {
-			if h.browser().signIn("ana@example.com", "guess number "+strconv.Itoa(i), from(address)).Code == 429 {
+			if h.browser().signIn("ana@example.com", "guess number "+strconv.Itoa(i), sentFrom(address)).Code == 429 {
 				limited++
 			}
-			h.browser().submit("/signup", map[string]string{"name": "X", "email": "ana@example.com", "password": "short"}, from("198.51.100.200:1"))
+			h.browser().submit("/signup", map[string]string{"name": "X", "email": "ana@example.com", "password": "short"}, sentFrom("198.51.100.200:1"))
 		}
 		if limited < 5 {
 			t.Errorf("a stranger guesses on: only %d of 20 held back", limited)
@@ -131,20 +131,20 @@ func TestNobodyIsLockedOutByAStranger(t *testing.T) {
 	for i := range 12 {
 		hammer(fmt.Sprintf("203.0.113.%d:999", i))
 	}
-	h.browser().signIn("ana@example.com", goodPassword, from("192.0.2.50:1")).status(t, 303)
+	h.browser().signIn("ana@example.com", goodPassword, sentFrom("192.0.2.50:1")).status(t, 303)
 	// From the stranger's own address too, in a browser that the owner has used.
 	hammer("192.0.2.9:999")
 	h.holdBack()
-	h.browser().signIn("ana@example.com", goodPassword, from("192.0.2.9:1")).page(t, 429).has(t, "Too many tries", "You can try again in")
-	owner.submit("/signout", nil, from("192.0.2.9:1")).status(t, 303)
-	owner.signIn("ana@example.com", goodPassword, from("192.0.2.9:1")).status(t, 303)
+	h.browser().signIn("ana@example.com", goodPassword, sentFrom("192.0.2.9:1")).page(t, 429).has(t, "Too many tries", "You can try again in")
+	owner.submit("/signout", nil, sentFrom("192.0.2.9:1")).status(t, 303)
+	owner.signIn("ana@example.com", goodPassword, sentFrom("192.0.2.9:1")).status(t, 303)
 	// A browser known to somebody else is not known to her.
 	other, _ := h.signedUp("eva@example.com")
-	other.signIn("ana@example.com", goodPassword, from("192.0.2.9:1")).status(t, 429)
+	other.signIn("ana@example.com", goodPassword, sentFrom("192.0.2.9:1")).status(t, 429)
 	// A guess from her own browser is limited as well.
 	held := 0
 	for range 20 {
-		if owner.signIn("ana@example.com", "another guess", from("192.0.2.9:1")).Code == 429 {
+		if owner.signIn("ana@example.com", "another guess", sentFrom("192.0.2.9:1")).Code == 429 {
 			held++
 		}
 	}
@@ -166,10 +166,10 @@ func TestNoSpellingPassesALimit(t *testing.T) {
 		h.browser().submit("/signup", map[string]string{"name": "B", "email": email, "password": goodPassword}).page(t, 422).has(t, "already")
 	}
 	for _, address := range []string{"[::ffff:192.0.2.1]:7", "[::ffff:c000:201]:8"} {
-		h.browser().signIn("vivi@example.com", goodPassword, from(address)).status(t, 429)
+		h.browser().signIn("vivi@example.com", goodPassword, sentFrom(address)).status(t, 429)
 	}
 	for _, email := range []string{"vıvi@example.com", "vivi\u200b@example.com", "v\u00advivi@example.com", "viv\u0456@example.com", "vivi@example.com\ufeff", "viv\u0456@ex\u0430mple.com"} {
-		h.browser().submit("/signup", map[string]string{"name": "B", "email": email, "password": goodPassword}, from("192.0.2.3:1")).
+		h.browser().submit("/signup", map[string]string{"name": "B", "email": email, "password": goodPassword}, sentFrom("192.0.2.3:1")).
 			page(t, 422).has(t, "field-email-problem")
 	}
 }
@@ -276,11 +276,11 @@ func TestTheDemoIsForThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"192.0.2.1:1", "10.0.0.1:1", "[2001:db8::1]:1"} {
-		h.browser().signIn("house@demo.example", account.DemoPassword, from(address)).page(t, 403).has(t, "only on the machine")
+		h.browser().signIn("house@demo.example", account.DemoPassword, sentFrom(address)).page(t, 403).has(t, "only on the machine")
 	}
-	h.browser().signIn("house@demo.example", account.DemoPassword, from("127.0.0.1:1"), header("X-Forwarded-For", "127.0.0.1")).page(t, 403)
+	h.browser().signIn("house@demo.example", account.DemoPassword, sentFrom("127.0.0.1:1"), header("X-Forwarded-For", "127.0.0.1")).page(t, 403)
 	for _, address := range []string{"127.0.0.1:1", "[::1]:1"} {
-		h.browser().signIn("house@demo.example", account.DemoPassword, from(address)).status(t, 303)
+		h.browser().signIn("house@demo.example", account.DemoPassword, sentFrom(address)).status(t, 303)
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -33,13 +34,32 @@ func (s *Server) aroundBid(c echo.Context, id int64) (lot catalog.Auction, view 
 	return lot, view, err
 }
 
+// bareDesk is somebody's place at a lot that cannot be read at this moment. The page has it already and takes only the answer.
+func (s *Server) bareDesk(c echo.Context, id int64) fragments.BidFormView {
+	lot := fragments.LotView{State: auction.State{ID: id, Status: auction.Open}, Locale: localeOf(c.Request())}
+	return fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey()}
+}
+
+// refusedAnyway tells somebody why a bid was refused when the page around the answer cannot be had.
+func (s *Server) refusedAnyway(c echo.Context, id int64, typed typedBid, refusal, why error) error {
+	if !asksFragment(c.Request()) {
+		return errors.Join(refusal, why)
+	}
+	desk := s.bareDesk(c, id)
+	status := s.noteProblem(c, refusal).Status
+	refuse(&desk, catalog.Auction{State: desk.Lot.State}, typed, refusal)
+	return s.page(c, status, fragments.BidAnswer(desk))
+}
+
 // acceptedAnyway tells somebody of an accepted bid when the page around the answer cannot be had, or the answer cannot be kept for the
 // page that follows.
 func (s *Server) acceptedAnyway(c echo.Context, id int64, bid auction.Bid) error {
 	path := components.AuctionPath(id)
 	notice := fragments.PlainAcceptedMessage(localeOf(c.Request()), path, bid)
 	if asksFragment(c.Request()) {
-		return s.page(c, http.StatusOK, components.NoticeBox(*notice))
+		desk := s.bareDesk(c, id)
+		desk.Accepted, desk.BidHere, desk.Message = true, true, notice
+		return s.page(c, http.StatusOK, fragments.BidAnswer(desk))
 	}
 	frame, err := s.frame(c, "Your bid was accepted", path)
 	if err != nil {

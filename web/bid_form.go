@@ -57,7 +57,7 @@ type typedBid struct {
 	exact bool
 	// confirmed are the questions that were answered before, for this amount.
 	confirmed auction.Questions
-	currency  money.Currency // of the lot, as the form says; zero without it
+	currency  money.Currency // of the lot
 }
 
 // The words with which FieldConfirm says what was asked.
@@ -75,7 +75,6 @@ func (s *Server) readTypedBid(c echo.Context) (typedBid, error) {
 	if err != nil {
 		return typed, err
 	}
-	typed.currency, _ = parseCurrency(form.Get(fragments.FieldCurrency))
 	if quick := form.Get(fragments.FieldQuick); quick != "" {
 		typed.text, typed.exact = quick, true
 	}
@@ -120,13 +119,11 @@ func (e *unreadableError) Unwrap() error { return e.cause }
 
 func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, typed *typedBid) (auction.Bid, bool, error) {
 	ctx := c.Request().Context()
-	if typed.currency.Code() == "" {
-		lot, err := s.Catalog.One(ctx, id)
-		if err != nil {
-			return auction.Bid{}, false, s.refusedBid(err)
-		}
-		typed.currency = lot.Currency
+	currency, err := s.Currency(ctx, id)
+	if err != nil {
+		return auction.Bid{}, false, s.refusedBid(err)
 	}
+	typed.currency = currency
 	amount, err := typed.amount(localeOf(c.Request()))
 	if err != nil {
 		return auction.Bid{}, false, s.refusedBid(&unreadableError{currency: typed.currency, cause: err})
@@ -145,7 +142,7 @@ func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid aucti
 	case err != nil && refusal == nil:
 		return s.acceptedAnyway(c, id, bid)
 	case err != nil:
-		return errors.Join(refusal, err)
+		return s.refusedAnyway(c, id, typed, refusal, err)
 	}
 	status := http.StatusOK
 	if refusal == nil {

@@ -75,7 +75,7 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 	h.limits = limit
 	deps := web.Deps{
 		Log: log, Metrics: metrics, People: h.people, Drafts: draft.New(pool), Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
-		Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
+		Currency: desk.Currency, Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
 		OffersHot: func(context.Context) bool { return false },
 	}
 	for _, change := range changes {

@@ -21,6 +21,7 @@ import (
 	"martelo/app/draft"
 	"martelo/app/limits"
 	"martelo/app/live"
+	"martelo/app/money"
 	"martelo/static"
 	"martelo/templates/components"
 	"martelo/templates/layouts"
@@ -48,6 +49,8 @@ type Deps struct {
 
 	// Place decides a bid; Open opens an auction; Cancel cancels one; Move puts one into a lane. Their errors are refusals of package auction, or wrap
 	// auction.ErrUnavailable.
+	// Currency is what an auction's bids are in, read where no crowd of readers stands before a bid.
+	Currency func(ctx context.Context, auctionID int64) (money.Currency, error)
 	Place  func(context.Context, auction.Request) (bid auction.Bid, replayed bool, err error)
 	Open   func(context.Context, auction.Draft) (id int64, err error)
 	Cancel func(context.Context, int64, auction.Actor) error

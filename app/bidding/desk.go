@@ -18,6 +18,8 @@ import (
 	"martelo/app/auction"
 	"martelo/app/live"
 	"martelo/app/loop"
+	"martelo/app/money"
+	"martelo/db"
 )
 
 const (
@@ -230,4 +232,15 @@ func (d *Desk) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("bidding: stopped with bids undecided: %w", ctx.Err())
 	}
+}
+
+// Currency is what an auction's bids are in. It returns auction.ErrNotFound, or an error that wraps auction.ErrUnavailable.
+func (d *Desk) Currency(ctx context.Context, auctionID int64) (money.Currency, error) {
+	ctx, cancel := context.WithTimeout(ctx, decideWithin)
+	defer cancel()
+	stored, err := db.New(d.pool).CatalogCurrency(ctx, auctionID)
+	if db.IsNoRows(err) {
+		return money.Currency{}, auction.ErrNotFound
+	}
+	return money.StoredCurrency(stored.Currency, int(stored.CurrencyDigits)), db.Unavailable(err)
 }

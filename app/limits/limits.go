@@ -30,10 +30,10 @@ const (
 	connectionsMax = 32
 )
 
-// readyKey is written to see whether Redis takes writes. It means nothing, and goes by itself after
+// readyKind names the key that is written to see whether Redis takes writes. It means nothing, and goes by itself after
 // readyKeyFor.
 const (
-	readyKey    = "rate:{ready}"
+	readyKind   = "ready"
 	readyKeyFor = time.Minute
 )
 
@@ -94,7 +94,7 @@ func (l *Limits) Close() error { return l.client.Close() }
 // Ping tells whether Redis takes writes: one that is out of memory, follows another or wants a
 // password answers and counts nothing.
 func (l *Limits) Ping(ctx context.Context) error {
-	return l.client.Set(ctx, readyKey, "", readyKeyFor).Err()
+	return l.client.Set(ctx, l.key(readyKind, ""), "", readyKeyFor).Err()
 }
 
 // ask asks a question within askWithin, unless Redis has just failed. It tells whether there is an answer.

@@ -68,11 +68,14 @@ const (
 )
 
 // New makes a loop. Its failures are counted as martelo_loop_failures_total, under its name; all
-// loops of a registry share that metric.
+// loops of a registry share that metric. Without a registry nobody reads it.
 func New(name string, log *slog.Logger, metrics prometheus.Registerer) *Loop {
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "martelo_loop_failures_total", Help: "Turns of the node's endless work that failed, by loop.",
 	}, []string{"loop"})
+	if metrics == nil {
+		return &Loop{name: name, log: log, failures: failures.WithLabelValues(name)}
+	}
 	var known prometheus.AlreadyRegisteredError
 	if err := metrics.Register(failures); errors.As(err, &known) {
 		if shared, ok := known.ExistingCollector.(*prometheus.CounterVec); ok {

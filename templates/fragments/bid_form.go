@@ -48,11 +48,10 @@ type Choice struct{ Name, Value, Label string }
 
 // Names of the form's fields.
 const (
-	FieldAmount   = "amount"
-	FieldQuick    = "quick"   // an exact amount from a button; it counts instead of FieldAmount when present
-	FieldConfirm  = "confirm" // an exact amount that was asked about, and what was asked; it counts before both
-	FieldKey      = "key"
-	FieldCurrency = "currency" // of the lot, so that reading the amount needs no look at it
+	FieldAmount  = "amount"
+	FieldQuick   = "quick"   // an exact amount from a button; it counts instead of FieldAmount when present
+	FieldConfirm = "confirm" // an exact amount that was asked about, and what was asked; it counts before both
+	FieldKey     = "key"
 )
 
 // prefilled is what the field holds until somebody types in it: the least bid, and nothing for who leads already.
