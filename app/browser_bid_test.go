@@ -297,9 +297,9 @@ func (f *fair) secondThoughts() {
 // The page of one is not used by another: who signs in meanwhile is told so, and nothing is done in anybody's name.
 func (f *fair) anotherViewer() {
 	lot := f.lot(nil)
-	eve := f.admit("Eve")
-	page := eve.visit(f.T, f.here, lotPath(lot)).live()
-	other := eve.visit(f.T, f.here, "/")
+	zoe := f.admit("Zoe")
+	page := zoe.visit(f.T, f.here, lotPath(lot)).live()
+	other := zoe.visit(f.T, f.here, "/")
 	other.leads(".masthead__person button", http.StatusOK)
 	other.goes(f.here.url + "/signin")
 	other.fill("#field-email", f.ben.email)
@@ -370,7 +370,7 @@ func (b *tab) places() map[string]string {
 	return run[map[string]string](b, `(() => {
 		const places = {};
 		for (const el of document.querySelectorAll('a, button, input:not([type=hidden]), select, summary, [tabindex="0"]')) {
-			if (!el.checkVisibility() || el.closest('.answer')) continue;
+			if (!el.checkVisibility() || el.closest('.answer, .lot-bar')) continue;
 			const box = el.getBoundingClientRect();
 			const name = el.id || el.getAttribute('href') || el.textContent.trim();
 			places[name] = [box.x + scrollX, box.y + scrollY, box.width, box.height].map(n => n.toFixed(2)).join(' ');

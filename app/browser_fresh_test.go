@@ -265,7 +265,7 @@ func (f *fair) listNews() {
 	if newest.has("[data-list-news]") {
 		f.Error("a new list has news")
 	}
-	newest.reads(fmt.Sprintf("#lot-price-%d", ending.ID), "Closed")
+	newest.reads(fmt.Sprintf("#lot-price-%d", ending.ID), "Ended")
 	newest.reads("[data-list-news]", "This list has changed: show it anew")
 	newest.leads("[data-list-news]", http.StatusOK)
 	newest.reads(".catalogue li:first-child h2", "Just come")

@@ -124,7 +124,7 @@ const faults = `(() => {
     fault(![...el.labels].some(label => label.textContent.trim()), 'no label: ' + name(el));
   }
   for (const el of document.querySelectorAll('a, button, summary')) {
-    fault(!el.textContent.trim() && !el.getAttribute('aria-label'), 'no words: ' + name(el));
+    fault(!el.hidden && !el.textContent.trim() && !el.getAttribute('aria-label'), 'no words: ' + name(el));
   }
   for (const el of document.querySelectorAll('[aria-describedby], [aria-labelledby]')) {
     for (const id of ((el.getAttribute('aria-describedby') || '') + ' ' + (el.getAttribute('aria-labelledby') || '')).trim().split(/\s+/)) {

@@ -24,7 +24,7 @@ func (f *fair) takenBack() {
 	ann.reads(".panel .price--large", "$1,000.00")
 	ann.holds(fmt.Sprintf(`document.querySelector('[data-lot="%d"]').dataset.status === 'OPEN'`, lot.ID))
 	ann.shows(fmt.Sprintf("#amount-%d", lot.ID))
-	ann.click(quickStep(lot, 0))
-	ann.reads(".standing", "You lead.")
+	ann.presses(placeBid(lot))
+	ann.reads(".standing", "You are the highest bidder.")
 	ann.reads(".panel .price--large", "$1,010.00")
 }

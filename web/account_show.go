@@ -45,17 +45,14 @@ func (s *Server) accountSell(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.emptyForm(c); err != nil {
-		return err
+	form := url.Values{}
+	if mediaOf(c.Request()) != "" { // a program may send nothing at all
+		if form, err = s.formOf(c); err != nil {
+			return err
+		}
 	}
 	if !s.OpenSelling && !who.MaySell() {
 		return errForbidden
-	}
-	form := url.Values{}
-	if mediaOf(c.Request()) != "" { // a program may send nothing at all
-		if form, err = readForm(c.Response(), c.Request()); err != nil {
-			return err
-		}
 	}
 	name := form.Get(pages.FieldSellerName)
 	if who.MaySell() && !form.Has(pages.FieldSellerName) {

@@ -123,7 +123,7 @@ func TestTheReviewHasAnAddress(t *testing.T) {
 	b.get("/auctions/new?draft="+form["key"]).page(t, 200).has(t, `value="Uhr"`, "Schön.", `value="1000"`)
 	other.get(review).status(t, 303)
 	other.get("/auctions/new?draft="+form["key"]).page(t, 200).lacks(t, "Uhr")
-	h.browser().get(review).page(t, 401)
+	h.browser().get(review).status(t, 303)
 	b.get("/auctions/new/review?draft=nonsense").status(t, 303)
 
 	publish := b.get(review).hidden()

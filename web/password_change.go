@@ -17,7 +17,7 @@ func (s *Server) passwordChange(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c.Response(), c.Request())
+	form, err := s.formOf(c)
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,9 @@ func (s *Server) passwordChange(c echo.Context) error {
 func (s *Server) sessionsEnd(c echo.Context) error {
 	who, err := s.signedIn(c)
 	if err != nil {
+		return err
+	}
+	if err := s.emptyForm(c); err != nil {
 		return err
 	}
 	if _, err := s.People.EndSessions(c.Request().Context(), who.ID); err != nil {
