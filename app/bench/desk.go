@@ -60,8 +60,8 @@ func (b *bench) placers(ctx context.Context) ([]placer, error) {
 
 // connected opens a pool and its connections, one after the other: sixty processes that PostgreSQL starts at once are no part of a
 // measurement.
-func (b *bench) connected(ctx context.Context, connections int) (*pgxpool.Pool, error) {
-	pool, err := db.Open(b.town.databaseURL, connections)
+func (b *bench) connected(ctx context.Context, connections int) (pool *pgxpool.Pool, err error) {
+	pool, err = db.Open(b.town.databaseURL, connections)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,14 @@ func (b *bench) connected(ctx context.Context, connections int) (*pgxpool.Pool, 
 		for _, conn := range held {
 			conn.Release()
 		}
+		if err != nil {
+			pool.Close() // it waits for connections that are held
+		}
 	}()
 	for range connections {
 		conn, err := pool.Acquire(ctx)
 		if err != nil {
-			defer pool.Close() // after the release
-			return nil, fmt.Errorf("bench: %w", err)
+			return pool, fmt.Errorf("bench: %w", err)
 		}
 		held = append(held, conn)
 	}
