@@ -58,48 +58,74 @@ type fair struct {
 // TestInRealBrowsers proves the pages in Debian's chromium, against two nodes of the real program. The parts share the house: each opens
 // lots of its own.
 func TestInRealBrowsers(t *testing.T) {
+	newFair(t).proves(
+		part{"two browsers on two nodes", (*fair).twoBrowsers},
+		part{"soft close", (*fair).softClose},
+		part{"close", (*fair).close},
+		part{"an end that was none", (*fair).takenBack},
+		part{"restart", (*fair).restart},
+		part{"outbid while typing", (*fair).outbidWhileTyping},
+		part{"list", (*fair).list},
+		part{"back and forth", (*fair).backAndForth},
+		part{"hostile words", (*fair).hostileWords},
+		part{"selling across a change of clocks", (*fair).sellingAcrossClocks},
+		part{"a lot is never lost", (*fair).aLotIsNeverLost},
+		part{"without script", (*fair).withoutScript},
+		part{"every page", (*fair).everyPage},
+		part{"keyboard", (*fair).keyboard},
+		part{"violations would be noticed", (*fair).violationsAreNoticed},
+	)
+}
+
+// TestHandsInRealBrowsers proves that nobody bids what was not meant. Its parts wait most of the time, as people do.
+func TestHandsInRealBrowsers(t *testing.T) {
+	t.Parallel()
+	newFair(t).proves(
+		part{"one gesture, one bid", (*fair).oneGestureOneBid},
+		part{"under a moving hand", (*fair).underAMovingHand},
+		part{"second thoughts", (*fair).secondThoughts},
+		part{"another viewer", (*fair).anotherViewer},
+		part{"nothing moves for bidders", (*fair).nothingMovesForBidders},
+	)
+}
+
+// TestHonestInRealBrowsers proves that a page says what it knows, and looks right while it does.
+func TestHonestInRealBrowsers(t *testing.T) {
+	t.Parallel()
+	newFair(t).proves(
+		part{"held back", (*fair).heldBack},
+		part{"background", (*fair).background},
+		part{"list news", (*fair).listNews},
+		part{"offline", (*fair).offline},
+		part{"waking", (*fair).waking},
+		part{"nothing moves", (*fair).nothingMoves},
+		part{"the bar covers no focus", (*fair).barCoversNoFocus},
+		part{"parts find their places", (*fair).partsFindTheirPlaces},
+		part{"words keep their place", (*fair).wordsKeepTheirPlace},
+		part{"on paper", (*fair).onPaper},
+	)
+}
+
+func newFair(t *testing.T) *fair {
 	town := newDefaultTown(t)
 	f := &fair{town: town, here: town.start(), there: town.start(), process: startBrowser(t)}
 	f.sam = &person{email: "seller@house.example"}
 	f.profile(f.sam)
 	f.ann, f.ben, f.cy = f.admit("Ann"), f.admit("Ben"), f.admit("Cy")
 	f.cy.scriptless = true
-	for _, part := range []struct {
-		name  string
-		prove func(*fair)
-	}{
-		{"two browsers on two nodes", (*fair).twoBrowsers},
-		{"soft close", (*fair).softClose},
-		{"close", (*fair).close},
-		{"an end that was none", (*fair).takenBack},
-		{"restart", (*fair).restart},
-		{"outbid while typing", (*fair).outbidWhileTyping},
-		{"one gesture, one bid", (*fair).oneGestureOneBid},
-		{"under a moving hand", (*fair).underAMovingHand},
-		{"second thoughts", (*fair).secondThoughts},
-		{"another viewer", (*fair).anotherViewer},
-		{"nothing moves for bidders", (*fair).nothingMovesForBidders},
-		{"list", (*fair).list},
-		{"back and forth", (*fair).backAndForth},
-		{"held back", (*fair).heldBack},
-		{"background", (*fair).background},
-		{"list news", (*fair).listNews},
-		{"offline", (*fair).offline},
-		{"waking", (*fair).waking},
-		{"hostile words", (*fair).hostileWords},
-		{"selling across a change of clocks", (*fair).sellingAcrossClocks},
-		{"a lot is never lost", (*fair).aLotIsNeverLost},
-		{"without script", (*fair).withoutScript},
-		{"every page", (*fair).everyPage},
-		{"nothing moves", (*fair).nothingMoves},
-		{"the bar covers no focus", (*fair).barCoversNoFocus},
-		{"parts find their places", (*fair).partsFindTheirPlaces},
-		{"words keep their place", (*fair).wordsKeepTheirPlace},
-		{"on paper", (*fair).onPaper},
-		{"keyboard", (*fair).keyboard},
-		{"violations would be noticed", (*fair).violationsAreNoticed},
-	} {
-		t.Run(part.name, func(t *testing.T) { part.prove(f.within(t)) })
+	return f
+}
+
+// part is one of the things that a fair proves.
+type part struct {
+	name  string
+	prove func(*fair)
+}
+
+func (f *fair) proves(parts ...part) {
+	t := f.T
+	for _, p := range parts {
+		t.Run(p.name, func(t *testing.T) { p.prove(f.within(t)) })
 	}
 }
 
