@@ -51,10 +51,10 @@ type Deps struct {
 	// auction.ErrUnavailable.
 	// Currency is what an auction's bids are in, read where no crowd of readers stands before a bid.
 	Currency func(ctx context.Context, auctionID int64) (money.Currency, error)
-	Place  func(context.Context, auction.Request) (bid auction.Bid, replayed bool, err error)
-	Open   func(context.Context, auction.Draft) (id int64, err error)
-	Cancel func(context.Context, int64, auction.Actor) error
-	Move   func(context.Context, int64, auction.Actor, auction.Lane) error
+	Place    func(context.Context, auction.Request) (bid auction.Bid, replayed bool, err error)
+	Open     func(context.Context, auction.Draft) (id int64, err error)
+	Cancel   func(context.Context, int64, auction.Actor) error
+	Move     func(context.Context, int64, auction.Actor, auction.Lane) error
 	// OffersHot tells whether sellers may choose the hot lane.
 	OffersHot func(context.Context) bool
 
