@@ -249,7 +249,7 @@ func TestRedisThatTakesNoWritesIsAway(t *testing.T) {
 			ask := store.ConfigSet(t.Context(), fault.setting, value).Err
 			if fault.setting == "replicaof" {
 				host, port, _ := strings.Cut(value, " ")
-				ask = store.SlaveOf(t.Context(), host, port).Err
+				ask = store.ReplicaOf(t.Context(), host, port).Err
 			}
 			if fault.setting == "requirepass" && value == "" {
 				options := *store.Options()
