@@ -82,9 +82,10 @@ func (q *Queries) DevicesDeleteOldest(ctx context.Context, arg DevicesDeleteOlde
 }
 
 const SessionDelete = `-- name: SessionDelete :exec
-DELETE FROM sessions WHERE token = $1
+UPDATE sessions SET data = '', expiry = clock_timestamp() WHERE token = $1
 `
 
+// SessionDelete ends a session. Its row goes with those that have run out.
 func (q *Queries) SessionDelete(ctx context.Context, token string) error {
 	_, err := q.db.Exec(ctx, SessionDelete, token)
 	return err
@@ -104,6 +105,7 @@ func (q *Queries) SessionFind(ctx context.Context, token string) ([]byte, error)
 const SessionKeep = `-- name: SessionKeep :exec
 INSERT INTO sessions (token, data, expiry) VALUES ($1, $2, $3)
 ON CONFLICT ON CONSTRAINT sessions_pkey DO UPDATE SET data = excluded.data, expiry = excluded.expiry
+WHERE sessions.expiry > clock_timestamp()
 `
 
 type SessionKeepParams struct {
@@ -112,6 +114,7 @@ type SessionKeepParams struct {
 	Expiry time.Time
 }
 
+// SessionKeep writes a session, unless it has ended: a page that was drawn beside a sign-out does not bring it back.
 func (q *Queries) SessionKeep(ctx context.Context, arg SessionKeepParams) error {
 	_, err := q.db.Exec(ctx, SessionKeep, arg.Token, arg.Data, arg.Expiry)
 	return err

@@ -89,11 +89,14 @@ DELETE FROM tokens WHERE id = @id AND user_id = @user_id RETURNING hash;
 SELECT data FROM sessions WHERE token = @token AND expiry > clock_timestamp();
 
 -- name: SessionKeep :exec
+-- SessionKeep writes a session, unless it has ended: a page that was drawn beside a sign-out does not bring it back.
 INSERT INTO sessions (token, data, expiry) VALUES (@token, @data, @expiry)
-ON CONFLICT ON CONSTRAINT sessions_pkey DO UPDATE SET data = excluded.data, expiry = excluded.expiry;
+ON CONFLICT ON CONSTRAINT sessions_pkey DO UPDATE SET data = excluded.data, expiry = excluded.expiry
+WHERE sessions.expiry > clock_timestamp();
 
 -- name: SessionDelete :exec
-DELETE FROM sessions WHERE token = @token;
+-- SessionDelete ends a session. Its row goes with those that have run out.
+UPDATE sessions SET data = '', expiry = clock_timestamp() WHERE token = @token;
 
 -- name: SessionsDeleteExpired :execrows
 DELETE FROM sessions WHERE expiry <= clock_timestamp();

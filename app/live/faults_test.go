@@ -351,3 +351,22 @@ func (l *link) carry(from, to net.Conn) {
 		}
 	}
 }
+
+// One row that cannot be read hides no other: those who ask for others are answered, and the comparison goes on.
+func TestARowThatCannotBeReadHidesNoOther(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Pool(t)
+	house := newHouse(t, pool, 4)
+	bad := house.ids[1]
+	if _, err := pool.Exec(t.Context(), "UPDATE auctions SET end_at = 'infinity', version = version + 1 WHERE id = $1", bad); err != nil {
+		t.Fatal(err)
+	}
+	node := run(t, pool, dbtest.Redis(t), nil)
+	others := []int64{house.ids[0], house.ids[2], house.ids[3]}
+	if missing, err := node.Known(t.Context(), others); err != nil || len(missing) != 0 {
+		t.Errorf("the others: %v %v", missing, err)
+	}
+	if missing, err := node.Known(t.Context(), house.ids); err != nil || len(missing) != 1 || missing[0] != bad {
+		t.Errorf("all: %v %v", missing, err)
+	}
+}

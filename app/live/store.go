@@ -44,12 +44,14 @@ type store struct {
 	away    bool // PostgreSQL; so that each change is logged once
 
 	reconciler *loop.Loop
+	unreadable *loop.Loop // rows that cannot be read; others are
 }
 
 func newStore(pool *pgxpool.Pool, h *Hub) *store {
 	return &store{
 		pool: pool, queries: db.New(pool), hub: h, waiting: waiting{work: make(chan struct{}, 1)},
 		doubted: map[int64]bool{}, doubts: make(chan struct{}, 1), reconciler: loop.New("reconciler", h.log, h.registry),
+		unreadable: loop.New("live rows", h.log, h.registry),
 	}
 }
 
@@ -149,7 +151,32 @@ func (s *store) compare(ctx context.Context, ids []int64) error {
 func (s *store) fetch(ctx context.Context, ids []int64, within time.Duration) (looks []look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	defer func() { s.note(ctx, err) }()
+	looks, err = s.readable(ctx, ids)
+	s.note(ctx, err)
+	return looks, err
+}
+
+// readable reads those of the auctions that can be read: many together, and in halves when one of them cannot, so that one bad
+// row hides no other. An error that one row alone causes leaves that auction out.
+func (s *store) readable(ctx context.Context, ids []int64) ([]look, error) {
+	looks, err := s.read(ctx, ids)
+	switch {
+	case err == nil || !db.IsBadRow(err):
+		return looks, err
+	case len(ids) == 1:
+		s.unreadable.Note(ctx, err)
+		return nil, nil
+	}
+	half := len(ids) / 2
+	looks, err = s.readable(ctx, ids[:half])
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.readable(ctx, ids[half:])
+	return append(looks, more...), err
+}
+
+func (s *store) read(ctx context.Context, ids []int64) (looks []look, err error) {
 	began := look{since: s.hub.numbers.Load(), at: s.hub.clock.Now(), exact: true}
 	var states []db.AuctionsLiveRow
 	var bids []db.BidsLatestOfManyRow
