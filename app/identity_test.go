@@ -280,7 +280,7 @@ func TestLostCommitsAreTakenBack(t *testing.T) {
 		s.comesTo(t, "the next bid", `data-version="3"`, "$1,120.00")
 	}
 	town.run("SET session_replication_role = replica", fmt.Sprintf(
-		"UPDATE auctions SET end_at = clock_timestamp(), original_end_at = clock_timestamp(), start_at = created_at - interval '1 hour', version = version + 1 WHERE id = %d", lot.ID))
+		"UPDATE auctions SET end_at = statement_timestamp(), original_end_at = statement_timestamp(), start_at = created_at - interval '1 hour', version = version + 1 WHERE id = %d", lot.ID))
 	for _, s := range streams {
 		s.comesTo(t, "the end", `data-status="CLOSED"`)
 	}

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// askWithin is how long a limit may take to answer: some hundred times what it usually takes, also on a busy machine.
-	askWithin = 200 * time.Millisecond
+	// askWithin is how long a limit may take to answer: some hundred times what it usually takes, and still not felt.
+	askWithin = 80 * time.Millisecond
 	// connectionsIdle are kept open, so that the first bids after a pause do not wait for new ones.
 	connectionsIdle = 4
 	// connectionsMax bounds the questions that are under way at once on a node; the script takes some 50 µs.
