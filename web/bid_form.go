@@ -186,7 +186,7 @@ func refuse(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid, re
 	desk.Message, desk.Choices = bidRefusal(desk, lot, typed, refusal)
 	var tooLow *auction.TooLowError
 	var unreadable *unreadableError
-	desk.Wrong = errors.As(refusal, &tooLow) || errors.As(refusal, &unreadable)
+	desk.Wrong = (errors.As(refusal, &tooLow) || errors.As(refusal, &unreadable)) && !(leads(desk) && typed.text == "")
 	var limited *limitedError
 	if errors.Is(refusal, auction.ErrUnavailable) || errors.As(refusal, &limited) {
 		desk.Key = typed.key.String()
@@ -218,6 +218,8 @@ func bidRefusal(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid
 	switch {
 	case errors.As(refusal, &unconfirmed):
 		return fragments.UnconfirmedMessage(desk.Lot, unconfirmed), []fragments.Choice{confirmation(locale, unconfirmed)}
+	case leads(desk) && (errors.As(refusal, &tooLow) || errors.As(refusal, &unreadable) && typed.text == ""):
+		return fragments.LeadingMessage(desk.Lot), nil // a press more than was meant
 	case errors.As(refusal, &unreadable):
 		message := fragments.AmountMessage(components.AmountProblem(locale, unreadable.currency, unreadable.cause))
 		var readings []fragments.Choice
@@ -261,6 +263,11 @@ func bidRefusal(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid
 		return fragments.SignInMessage(desk.SignInURL), nil
 	}
 	return fragments.MalformedMessage(), nil
+}
+
+// leads tells whether the form's person is the highest bidder.
+func leads(desk *fragments.BidFormView) bool {
+	return desk.ViewerID != 0 && desk.Lot.Status == auction.Open && desk.Lot.LeaderID == desk.ViewerID
 }
 
 // confirmation is the button that takes a bid which was asked about: exactly that amount, and those questions.

@@ -303,7 +303,7 @@ func TestABidFromThePage(t *testing.T) {
 	b.submit(bidsOf(id), good, script).page(t, 200).has(t, "counted once")
 	b.submit(bidsOf(id), map[string]string{"key": first, "amount": "5000"}, script).page(t, 422).has(t, "used for another bid")
 	low := b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1015"}, script)
-	low.page(t, 409).has(t, "too low", "data-wrong")
+	low.page(t, 409).has(t, "highest bidder already", "Nothing more was bid")
 	b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1e3"}, script).page(t, 422).has(t, "for example 1,250.00", "data-wrong")
 	b.submit(bidsOf(id), map[string]string{"key": "x", "amount": "1500"}, script).page(t, 400).has(t, "could not be read")
 	h.other.bidOn(h, id, "1100")

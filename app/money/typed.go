@@ -199,7 +199,7 @@ func readNumber(number string, c Currency, n Notation) (Amount, error) {
 // readSingle reads what has one point or comma with three digits behind it, which may be a group or the decimals.
 func readSingle(whole string, mark rune, fraction string, c Currency, n Notation) (Amount, error) {
 	switch {
-	case c.digits == 0:
+	case c.digits == 0 && string(mark) == n.Group: // no decimals are possible
 		return exactly(whole+fraction, "", c)
 	case int(c.digits) == len(fraction) && string(mark) == n.Decimal:
 		return exactly(whole, fraction, c)

@@ -163,10 +163,21 @@ function showVerdict(form, place) {
   if (place.dataset.accepted !== undefined && untouched) field.dataset.prefilled = field.value;
 }
 
-// "Accepted: you are the highest bidder" must not stay beside "You have been outbid".
+// "Accepted: you are the highest bidder" must not stay beside "You have been outbid", nor any answer or question from before.
 function dropPraise(state) {
-  if (state.dataset.leader === viewer) return;
-  document.getElementById(`bid-answer-${state.dataset.lot}`)?.querySelector('.notice--good')?.remove();
+  const place = document.getElementById(`bid-answer-${state.dataset.lot}`);
+  if (!place || state.dataset.leader === viewer) return;
+  if (BigInt(place.dataset.version) < BigInt(state.dataset.version)) place.querySelector('[data-answer-words]').replaceChildren();
+  else place.querySelector('.notice--good')?.remove();
+}
+
+// dropChoices takes away what can no longer be answered when a lot is over.
+function dropChoices(state) {
+  if (state.dataset.status === 'OPEN') return;
+  const choices = document.getElementById(`bid-answer-${state.dataset.lot}`)?.querySelector('.answer__choices');
+  if (!choices) return;
+  if (choices.contains(document.activeElement)) state.focus({ preventScroll: true });
+  choices.parentElement.replaceChildren();
 }
 
 for (const trouble of ['htmx:sendError', 'htmx:timeout', 'htmx:responseError']) {

@@ -71,4 +71,5 @@ function updateParts(state) {
   }
   const desk = document.getElementById(`bid-desk-${state.dataset.lot}`);
   if (desk) updateAmount(desk, state);
+  dropChoices(state);
 }

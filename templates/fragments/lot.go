@@ -206,3 +206,8 @@ func (v LotView) quickSteps() []quickStep {
 	}
 	return steps
 }
+
+// stepLongMin is from how many characters on an amount is written smaller on a quick step, so that it stays in one line.
+const stepLongMin = 13
+
+func (v LotView) long(a money.Amount) bool { return utf8.RuneCountInString(v.format(a)) >= stepLongMin }

@@ -53,9 +53,14 @@ func UnconfirmedMessage(lot LotView, asked *auction.UnconfirmedError) *component
 		text += amount + " is far above the minimum bid of " + minimum + ". "
 	}
 	if asked.OwnLead {
-		return info(text + "Raise your own bid to " + amount + "?")
+		return info(text + "Raise your own bid to " + amount + "? To bid otherwise, change the amount.")
 	}
-	return info(text + "Bid " + amount + " all the same?")
+	return info(text + "Bid " + amount + " all the same? To bid otherwise, change the amount.")
+}
+
+// LeadingMessage answers who presses again without naming a higher amount.
+func LeadingMessage(lot LotView) *components.Notice {
+	return info("You are the highest bidder already, at " + lot.format(lot.CurrentPrice) + ". Nothing more was bid.")
 }
 
 // OtherViewerMessage answers a form that was opened under another sign-in.
