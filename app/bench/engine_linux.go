@@ -36,9 +36,13 @@ type engine struct {
 	heard func(l *link, data []byte)
 }
 
+// noConnection is the descriptor of a link that could not be connected again. The number it had may by now be another
+// connection's.
+const noConnection = -1
+
 // link is one connection. It either asks and waits for its answer, or listens to a live stream.
 type link struct {
-	fd      int
+	fd      int // or noConnection
 	target  string
 	listens bool
 	request int           // the request under way, or -1
@@ -65,7 +69,7 @@ func newEngine() (*engine, error) {
 
 func (e *engine) close() {
 	for _, l := range e.links {
-		unix.Close(l.fd)
+		l.disconnect()
 	}
 	unix.Close(e.timer)
 	unix.Close(e.epoll)
@@ -104,11 +108,19 @@ func (e *engine) dial(l *link, place int) error {
 		},
 	} {
 		if err := step(); err != nil {
-			unix.Close(l.fd)
+			l.disconnect()
 			return fmt.Errorf("bench: connect to %s: %w", l.target, err)
 		}
 	}
 	return nil
+}
+
+// disconnect closes the link's connection if it has one.
+func (l *link) disconnect() {
+	if l.fd != noConnection {
+		unix.Close(l.fd)
+	}
+	l.fd = noConnection
 }
 
 // send writes a short request whole: its connection has nothing else under way, so there is room for it.
@@ -169,7 +181,7 @@ func (e *engine) receive(l *link, place int, answered func(*link, *answer)) {
 
 // again replaces a broken connection. One that cannot be replaced stays broken, and what it asked unanswered.
 func (e *engine) again(l *link, place int, answered func(*link, *answer)) {
-	unix.Close(l.fd)
+	l.disconnect()
 	l.part = l.part[:0]
 	if l.listens {
 		l.listens, l.lost = false, true
