@@ -16,7 +16,6 @@ import (
 	"martelo/app/auction"
 	"martelo/app/bidding"
 	"martelo/app/catalog"
-	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/app/selling"
 	"martelo/db"
@@ -140,7 +139,7 @@ func onOffer(ctx context.Context, pool *pgxpool.Pool, seller int64) (map[string]
 
 // openLots opens the lots that nobody can bid on now.
 func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) error {
-	silent := func(live.Update) {} // nodes that run find new auctions in the database
+	silent := func(auction.Update) {} // nodes that run find new auctions in the database
 	log := slog.New(slog.DiscardHandler)
 	house, desk := selling.New(pool, silent, log), bidding.New(pool, silent, log, nil)
 	now, err := db.New(pool).Clock(ctx)

@@ -151,7 +151,7 @@ func build(s settings) (h *house, err error) {
 		},
 	})
 	// What others do to an auction the desk is told before they answer.
-	announce := func(u live.Update) {
+	announce := func(u auction.Update) {
 		h.desk.Learn(u.State)
 		h.hub.Announce(u)
 	}

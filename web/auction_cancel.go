@@ -6,7 +6,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/templates/components"
 	"martelo/templates/pages"
 )
@@ -52,7 +51,7 @@ func (s *Server) auctionCancelPage(c echo.Context, id int64, refusal error) erro
 	if err != nil {
 		return err
 	}
-	view, err := s.auctionView(c, lot, live.RecentMax)
+	view, err := s.auctionView(c, lot, auction.RecentMax)
 	if err != nil {
 		return err
 	}

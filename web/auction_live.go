@@ -166,7 +166,7 @@ func (s *Server) known(c echo.Context, ids []int64) error {
 }
 
 // drawLive draws an update for all viewers of a view and locale at once. What cannot be drawn is not sent: the next update may.
-func (s *Server) drawLive(view, locale string, u live.Update, now time.Time) []byte {
+func (s *Server) drawLive(view, locale string, u auction.Update, now time.Time) []byte {
 	var drawing templ.Component
 	lot := fragments.LotView{State: u.State, Locale: locale, Now: now, Since: u.Since, Confirmed: u.Confirmed}
 	if view == viewPanel {

@@ -9,7 +9,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
-	"martelo/app/live"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
@@ -38,7 +37,7 @@ func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, er
 	if err != nil {
 		return 0, nil, err
 	}
-	view, err := s.auctionView(c, found, live.RecentMax)
+	view, err := s.auctionView(c, found, auction.RecentMax)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
-	"martelo/app/live"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
@@ -30,7 +29,7 @@ func (s *Server) aroundBid(c echo.Context, id int64) (lot catalog.Auction, view 
 	if lot, err = s.Catalog.One(ctx, id); err != nil {
 		return lot, view, err
 	}
-	view, err = s.auctionView(c, lot, live.RecentMax)
+	view, err = s.auctionView(c, lot, auction.RecentMax)
 	return lot, view, err
 }
 

@@ -38,8 +38,8 @@ type (
 func jsonLive(name string, frame func(event string, data any) []byte) *live.Representation {
 	return &live.Representation{
 		Name:   name,
-		Price:  func(u live.Update, now time.Time) []byte { return frame("price", toPriceJSON(u.State, now)) },
-		Closed: func(u live.Update, _ time.Time) []byte { return frame("closed", toClosedJSON(u.State)) },
+		Price:  func(u auction.Update, now time.Time) []byte { return frame("price", toPriceJSON(u.State, now)) },
+		Closed: func(u auction.Update, _ time.Time) []byte { return frame("closed", toClosedJSON(u.State)) },
 		Clock: func(now time.Time, _ bool) []byte {
 			return frame("clock", clockJSON{ServerTime: formatTime(now)})
 		},

@@ -6,13 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"martelo/app/auction"
 	"martelo/app/live"
 )
 
 // PageRenderer draws an update as the out-of-band elements of a view ("panel", "card"), with money as the locale writes it. It is
 // asked once for all viewers: nothing in it may depend on who looks. Nothing drawn is nothing sent. Now is about the
 // database's time.
-type PageRenderer func(view, locale string, u live.Update, now time.Time) []byte
+type PageRenderer func(view, locale string, u auction.Update, now time.Time) []byte
 
 // pagesMax bounds the representations, which stay for good: the views times the locales of the house, several times over.
 const pagesMax = 256
@@ -36,7 +37,7 @@ func (p *pageEvents) as(view, locale string) (*live.Representation, error) {
 	if len(p.all) >= pagesMax {
 		return nil, fmt.Errorf("web: more than %d live views, last %q in %q", pagesMax, view, locale)
 	}
-	draw := func(u live.Update, now time.Time) []byte {
+	draw := func(u auction.Update, now time.Time) []byte {
 		if drawn := p.render(view, locale, u, now); len(drawn) > 0 {
 			return event("", drawn)
 		}

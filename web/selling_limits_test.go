@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/app/selling"
 	"martelo/web"
 )
@@ -56,7 +55,7 @@ func TestASellerOpensSoMany(t *testing.T) {
 	var limits selling.Limits
 	h = open(t, func(d *web.Deps) {
 		d.Open = func(ctx context.Context, draft auction.Draft) (int64, error) {
-			desk := selling.New(h.pool, func(live.Update) {}, slog.New(slog.DiscardHandler)).WithLimits(limits)
+			desk := selling.New(h.pool, func(auction.Update) {}, slog.New(slog.DiscardHandler)).WithLimits(limits)
 			return desk.Open(ctx, draft)
 		}
 	})

@@ -14,7 +14,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/bidding"
-	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/db"
 )
@@ -39,7 +38,7 @@ func (b *bench) ownDesk(ctx context.Context) (placer, error) {
 	if err != nil {
 		return placer{}, err
 	}
-	desk := bidding.New(pool, func(live.Update) {}, slog.New(slog.DiscardHandler), nil)
+	desk := bidding.New(pool, func(auction.Update) {}, slog.New(slog.DiscardHandler), nil)
 	return placer{"the desk", desk.Place, func() { _ = desk.Stop(context.Background()); pool.Close() }}, nil
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/hot"
-	"martelo/app/live"
 	"martelo/db"
 )
 
@@ -28,7 +27,7 @@ const attemptsMax = 5
 var errStale = errors.New("bidding: the decision no longer holds")
 
 // decide decides requests for one auction in one transaction, within decideWithin. The update is nil when nothing was accepted.
-func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.Answer, update *live.Update, err error) {
+func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.Answer, update *auction.Update, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			d.log.Error("bidding: panic", "auctionId", id, "fault", fault, "stack", string(debug.Stack()))
@@ -63,7 +62,7 @@ func (d *Desk) decide(id int64, requests []auction.Request) (answers []auction.A
 
 // attempt is one transaction of two round trips: lock, clock and memory; then write and commit, or a rollback when nothing was
 // accepted, which waits for no fsync.
-func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *live.Update, error) {
+func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *auction.Update, error) {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +98,7 @@ func (d *Desk) attempt(ctx context.Context, id int64, requests []auction.Request
 	for i := range accepted {
 		accepted[i].ID = ids[i]
 	}
-	return answers, &live.Update{State: after, Recent: newest(accepted, locked.recent)}, nil
+	return answers, &auction.Update{State: after, Recent: newest(accepted, locked.recent)}, nil
 }
 
 // end ends a transaction that has written nothing. Refusals promise nothing, so a rollback will do,
@@ -144,7 +143,7 @@ func lock(ctx context.Context, conn *pgxpool.Conn, id int64, requests []auction.
 	batch.Queue(db.Clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now) })
 	batch.Queue(db.BidsByRequest, keys, id).Query(many(&earlier))
 	batch.Queue(db.BidPaddles, bidders, id).Query(many(&paddles))
-	batch.Queue(db.BidsLatest, id, live.RecentMax).Query(many(&recent))
+	batch.Queue(db.BidsLatest, id, auction.RecentMax).Query(many(&recent))
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		if db.IsNoRows(err) {
 			_, rollback := conn.Exec(ctx, "ROLLBACK")
@@ -225,9 +224,9 @@ func writeParams(before, after auction.State, accepted []auction.Bid) db.Auction
 // newest puts accepted bids before those that were the newest, newest first, and keeps RecentMax: an announcement is complete by itself, since it may
 // overtake that of another node.
 func newest(accepted, recent []auction.Bid) []auction.Bid {
-	bids := make([]auction.Bid, 0, live.RecentMax)
-	for i := len(accepted) - 1; i >= 0 && len(bids) < live.RecentMax; i-- {
+	bids := make([]auction.Bid, 0, auction.RecentMax)
+	for i := len(accepted) - 1; i >= 0 && len(bids) < auction.RecentMax; i-- {
 		bids = append(bids, accepted[i])
 	}
-	return append(bids, recent[:min(len(recent), live.RecentMax-len(bids))]...)
+	return append(bids, recent[:min(len(recent), auction.RecentMax-len(bids))]...)
 }

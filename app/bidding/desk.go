@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/app/loop"
 	"martelo/app/money"
 	"martelo/db"
@@ -44,7 +43,7 @@ var errPanicked = fmt.Errorf("bidding: the outcome is not known: %w", auction.Er
 // Desk takes bids for any number of auctions. Any number of desks, on any nodes, may share a database.
 type Desk struct {
 	pool     *pgxpool.Pool
-	announce func(live.Update)
+	announce func(auction.Update)
 	log      *slog.Logger
 	batches  prometheus.Histogram
 	seconds  prometheus.Histogram
@@ -76,7 +75,7 @@ type answer struct {
 }
 
 // New makes a desk. Announce is called after each commit, with the state it led to; it must not block.
-func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metrics prometheus.Registerer) *Desk {
+func New(pool *pgxpool.Pool, announce func(auction.Update), log *slog.Logger, metrics prometheus.Registerer) *Desk {
 	with := promauto.With(metrics)
 	return &Desk{
 		pool: pool, announce: announce, log: log, queues: map[int64]*queue{}, early: newEarly(),

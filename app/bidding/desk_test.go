@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/db"
 	"martelo/db/dbtest"
@@ -40,7 +39,7 @@ func newTestDesk(t *testing.T) (desk *Desk, auctionID, bidder int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(pool, func(live.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()), id, people[1]
+	return New(pool, func(auction.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()), id, people[1]
 }
 
 func requestFor(t *testing.T, id, bidder int64, amount string) auction.Request {

@@ -14,7 +14,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/bidding"
-	"martelo/app/live"
 	"martelo/app/selling"
 )
 
@@ -148,7 +147,7 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 	h := newHouseIn(t, auction.Hot, 2)
 	h.lane = auction.Standard
 	desk := h.remembering()
-	sales := selling.New(h.pool, func(u live.Update) { desk.Learn(u.State) }, slog.New(slog.DiscardHandler)).WithHot(h.reader)
+	sales := selling.New(h.pool, func(u auction.Update) { desk.Learn(u.State) }, slog.New(slog.DiscardHandler)).WithHot(h.reader)
 	admin := auction.Actor{Admin: true}
 	low := func(id int64) error {
 		_, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 101500))

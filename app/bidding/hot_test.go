@@ -19,7 +19,6 @@ import (
 	"martelo/app/auction"
 	"martelo/app/bidding"
 	"martelo/app/hot"
-	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/app/selling"
 	"martelo/db"
@@ -29,7 +28,7 @@ import (
 var admin = auction.Actor{Admin: true}
 
 func (h *house) sales() *selling.Desk {
-	return selling.New(h.pool, func(live.Update) {}, slog.New(slog.DiscardHandler)).WithHot(h.reader)
+	return selling.New(h.pool, func(auction.Update) {}, slog.New(slog.DiscardHandler)).WithHot(h.reader)
 }
 
 func (h *house) count(sql string, args ...any) (n int) {
@@ -443,14 +442,14 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var refused *auction.FieldError
-		if err := h.hotLane(func(live.Update) {}).Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
+		if err := h.hotLane(func(auction.Update) {}).Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
 			t.Errorf("%s %s: %v", setting, value, err)
 		}
 		if _, _, err := h.desk().Place(t.Context(), request(id, h.bidders[0], 101000)); !errors.Is(err, auction.ErrUnavailable) || errors.As(err, &refused) {
 			t.Errorf("%s %s: a bid was told %v", setting, value, err)
 		}
 		lax := hot.New(hot.Options{
-			Database: h.pool, Redis: h.redis, House: h.house, Announce: func(live.Update) {}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
+			Database: h.pool, Redis: h.redis, House: h.house, Announce: func(auction.Update) {}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
 		})
 		if err := lax.Offered(t.Context()); err != nil {
 			t.Errorf("%s %s, allowed: %v", setting, value, err)
@@ -467,7 +466,7 @@ func TestABusyAuctionIsPromoted(t *testing.T) {
 	h := newHouseIn(t, auction.Hot, 4)
 	sales := h.sales()
 	promoted := make(chan int64, 100)
-	desk := bidding.New(h.pool, func(live.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	desk := bidding.New(h.pool, func(auction.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	desk.WithHot(h.reader, 5, func(id int64) { promoted <- id })
 	h.lane = auction.Standard
 	quiet, busy := h.open(hour, auction.SoftClose{}), h.open(hour, auction.SoftClose{})
@@ -500,7 +499,7 @@ func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 	t.Cleanup(func() { _ = client.Close() })
 	h := newHouse(t, bidders)
 	h.lane, h.redis, h.house = auction.Hot, client, dbtest.Identity(t, h.pool, client)
-	h.reader = h.hotLane(func(live.Update) {})
+	h.reader = h.hotLane(func(auction.Update) {})
 	return h
 }
 

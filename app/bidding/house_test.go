@@ -18,7 +18,6 @@ import (
 	"martelo/app/bidding"
 	"martelo/app/hot"
 	"martelo/app/identity"
-	"martelo/app/live"
 	"martelo/app/money"
 	"martelo/db"
 	"martelo/db/dbtest"
@@ -67,7 +66,7 @@ func newHouseIn(t testing.TB, lane auction.Lane, bidders int) *house {
 	if lane == auction.Hot {
 		h.redis = dbtest.Redis(t)
 		h.house = dbtest.Identity(t, h.pool, h.redis)
-		h.reader = h.hotLane(func(live.Update) {})
+		h.reader = h.hotLane(func(auction.Update) {})
 	}
 	h.seller = h.user()
 	for range bidders {
@@ -86,11 +85,11 @@ func (h *house) user() int64 {
 
 // desk is one node's desk, stopped when the test ends.
 func (h *house) desk() *bidding.Desk {
-	return h.announcing(func(live.Update) {})
+	return h.announcing(func(auction.Update) {})
 }
 
 // hotLane is one node's hot lane.
-func (h *house) hotLane(announce func(live.Update)) *hot.Lane {
+func (h *house) hotLane(announce func(auction.Update)) *hot.Lane {
 	lane := hot.New(hot.Options{
 		Database: h.pool, Redis: h.redis, House: h.house, Announce: announce, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
@@ -98,7 +97,7 @@ func (h *house) hotLane(announce func(live.Update)) *hot.Lane {
 	return lane
 }
 
-func (h *house) announcing(announce func(live.Update)) *bidding.Desk {
+func (h *house) announcing(announce func(auction.Update)) *bidding.Desk {
 	desk := bidding.New(h.pool, announce, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	if h.redis != nil {
 		lane := h.hotLane(announce)

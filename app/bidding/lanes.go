@@ -8,7 +8,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/hot"
-	"martelo/app/live"
 )
 
 const (
@@ -49,7 +48,7 @@ func (d *Desk) WithHot(lane *hot.Lane, above int, promote func(id int64)) *Desk 
 }
 
 // inItsLane decides where the auction was decided last, and notes it when that is no longer right.
-func (d *Desk) inItsLane(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *live.Update, error) {
+func (d *Desk) inItsLane(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *auction.Update, error) {
 	if !d.lanes.isHot(id) {
 		answers, update, err := d.attempt(ctx, id, requests)
 		if errors.Is(err, errHot) {

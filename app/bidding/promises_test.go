@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 )
 
 const hour = time.Hour
@@ -290,8 +289,8 @@ func TestAnnouncementsFollowTheCommit(t *testing.T) { inBothLanes(t, announcemen
 func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
 	h := newHouseIn(t, lane, 30)
 	var mu sync.Mutex
-	var updates []live.Update
-	desk := h.announcing(func(u live.Update) {
+	var updates []auction.Update
+	desk := h.announcing(func(u auction.Update) {
 		if s := h.state(u.State.ID); s.Version < u.State.Version {
 			t.Errorf("version %d was announced while the database had %d", u.State.Version, s.Version)
 		}
@@ -314,7 +313,7 @@ func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
 		t.Fatal("nothing was announced")
 	}
 	for _, u := range updates {
-		want := min(live.RecentMax, int(u.State.BidCount))
+		want := min(auction.RecentMax, int(u.State.BidCount))
 		if len(u.Recent) != want {
 			t.Fatalf("%d recent bids of %d", len(u.Recent), u.State.BidCount)
 		}
@@ -329,18 +328,18 @@ func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
 // An announcement tells the newest bids whole, also when those before its own were taken by another desk: it may come before theirs.
 func TestAnAnnouncementIsCompleteByItself(t *testing.T) {
 	h := newHouse(t, 2)
-	told := make(chan live.Update, 10)
-	here, there := h.announcing(func(u live.Update) { told <- u }), h.desk()
+	told := make(chan auction.Update, 10)
+	here, there := h.announcing(func(u auction.Update) { told <- u }), h.desk()
 	id := h.open(hour, auction.SoftClose{})
 	for n := range int64(12) {
 		placer := []placer{here, there}[n%2]
 		h.place(placer, request(id, h.bidders[n%2], 101000+n*1000))
 	}
-	var last live.Update
+	var last auction.Update
 	for range 6 {
 		last = <-told
 	}
-	if len(last.Recent) != live.RecentMax {
+	if len(last.Recent) != auction.RecentMax {
 		t.Fatalf("it tells %d bids", len(last.Recent))
 	}
 	for i, bid := range last.Recent {

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"martelo/app/live"
+	"martelo/app/auction"
 	"martelo/app/loop"
 	"martelo/db"
 )
@@ -35,7 +35,7 @@ const (
 // Closer opens and closes what is due.
 type Closer struct {
 	queries    *db.Queries
-	announce   func(live.Update)
+	announce   func(auction.Update)
 	log        *slog.Logger
 	opener     *loop.Loop
 	closer     *loop.Loop
@@ -46,7 +46,7 @@ type Closer struct {
 }
 
 // New makes a closer. Announce is called after each commit and must not block.
-func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger, metrics prometheus.Registerer) *Closer {
+func New(pool *pgxpool.Pool, announce func(auction.Update), log *slog.Logger, metrics prometheus.Registerer) *Closer {
 	with := promauto.With(metrics)
 	return &Closer{
 		queries: db.New(pool), announce: announce, log: log, passedOver: map[int64]time.Time{},
@@ -199,7 +199,7 @@ func (c *Closer) tell(w work, rows []db.Auction) error {
 	for _, row := range rows {
 		delete(c.passedOver, row.ID)
 		failed = errors.Join(failed, loop.Safely(func() error {
-			c.announce(live.Update{State: row.State()})
+			c.announce(auction.Update{State: row.State()})
 			return nil
 		}))
 	}

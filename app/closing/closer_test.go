@@ -14,7 +14,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/closing"
-	"martelo/app/live"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -61,7 +60,7 @@ func (h *house) fill(auctions int, ends time.Duration) {
 		FROM generate_series(1, $3) AS n`, h.seller, h.bidder, auctions, ends)
 }
 
-func (h *house) closer(announce func(live.Update)) *closing.Closer {
+func (h *house) closer(announce func(auction.Update)) *closing.Closer {
 	return closing.New(h.pool, announce, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 }
 
@@ -83,7 +82,7 @@ func TestTwoThousandAtOnce(t *testing.T) {
 	h.fill(auctions, 300*time.Millisecond)
 	var mu sync.Mutex
 	announced := map[int64]int{}
-	announce := func(u live.Update) {
+	announce := func(u auction.Update) {
 		mu.Lock()
 		defer mu.Unlock()
 		announced[u.State.ID]++
@@ -131,7 +130,7 @@ func TestOneThatCannotCloseStopsNobody(t *testing.T) {
 	h.exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`)
 	h.exec(`CREATE TRIGGER stuck BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id % 10 = 3) EXECUTE FUNCTION stuck()`)
 	stuck := h.count(`SELECT count(*) FROM auctions WHERE id % 10 = 3`)
-	closer := h.closer(func(live.Update) {})
+	closer := h.closer(func(auction.Update) {})
 	for range 2 {
 		if err := closer.Turn(t.Context()); err != nil {
 			t.Fatal(err)
@@ -158,7 +157,7 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 		WHERE id = (SELECT min(id) FROM auctions) RETURNING id`).Scan(&held); err != nil {
 		t.Fatal(err)
 	}
-	closer := h.closer(func(live.Update) {})
+	closer := h.closer(func(auction.Update) {})
 	if err := closer.Turn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +236,7 @@ func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.closer(func(live.Update) {}).Turn(t.Context()); err != nil {
+	if err := h.closer(func(auction.Update) {}).Turn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, after := range read() {

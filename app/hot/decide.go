@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/app/money"
 )
 
@@ -36,7 +35,7 @@ type reply struct {
 // Decide decides requests for one auction in Redis, together, as the standard desk does in PostgreSQL. The update is nil when nothing was
 // accepted. It returns ErrStandard if the auction is not in this lane (nothing was decided then), auction.ErrNotFound, or an error that
 // wraps auction.ErrUnavailable.
-func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *live.Update, error) {
+func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *auction.Update, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, away(err) // the time went by in the other lane
 	}
@@ -68,7 +67,7 @@ func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request)
 				return answers, nil, nil
 			}
 			l.mark(id, t.epoch)
-			return answers, &live.Update{State: r.state, Recent: r.recent}, nil
+			return answers, &auction.Update{State: r.state, Recent: r.recent}, nil
 		case "UNLOADED", "FROZEN":
 			unused = drawn
 			l.forget(id, t)
@@ -92,7 +91,7 @@ func unusedOf(drawn []int64, answers []auction.Answer) []int64 {
 // ask runs the script. An error leaves open whether it ran.
 func (l *Lane) ask(ctx context.Context, t *terms, requests []auction.Request, drawn []int64) (reply, error) {
 	args := make([]any, 0, 2+7*len(requests))
-	args = append(args, t.epoch, live.RecentMax)
+	args = append(args, t.epoch, auction.RecentMax)
 	for i, r := range requests {
 		amount, following, own, far := "", "", "", ""
 		if a, err := r.Amount.In(t.Currency); err == nil {

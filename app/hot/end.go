@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/app/loop"
 	"martelo/db"
 )
@@ -69,7 +68,7 @@ func (l *Lane) Withdraw(ctx context.Context, q *db.Queries, row db.Auction, forc
 	if err != nil {
 		return nil, storeFault(err)
 	}
-	recent, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: live.RecentMax})
+	recent, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: auction.RecentMax})
 	if err != nil {
 		w.LetGo(ctx)
 		return nil, db.Unavailable(err)
@@ -248,6 +247,6 @@ func (l *Lane) close(ctx context.Context, id int64) error {
 		return storeFault(err)
 	}
 	closed.Done(ctx)
-	l.announce(live.Update{State: closed.State})
+	l.announce(auction.Update{State: closed.State})
 	return nil
 }

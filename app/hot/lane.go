@@ -23,7 +23,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/identity"
-	"martelo/app/live"
 	"martelo/app/loop"
 )
 
@@ -44,7 +43,7 @@ type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the lane has connections of its own
 	House    *identity.House
-	Announce func(live.Update)
+	Announce func(auction.Update)
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	// AllowWeaker offers the lane also on a Redis that may lose what it has acknowledged.
@@ -56,7 +55,7 @@ type Lane struct {
 	pool        *pgxpool.Pool
 	client      *redis.Client
 	house       *identity.House
-	announce    func(live.Update)
+	announce    func(auction.Update)
 	log         *slog.Logger
 	metrics     laneMetrics
 	settler     *loop.Loop

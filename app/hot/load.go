@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/db"
 )
 
@@ -211,7 +210,7 @@ func (l *Lane) fill(ctx context.Context, q *db.Queries, row db.Auction) error {
 	if err != nil {
 		return err
 	}
-	recent, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: live.RecentMax})
+	recent, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: auction.RecentMax})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/db"
 )
 
@@ -37,7 +36,7 @@ func (l *Lane) Exact(ctx context.Context, row db.Auction) (newest auction.State,
 	t, n := termsFor(row), l.namesOf(row.ID, row.LaneEpoch)
 	pipeline := l.client.TxPipeline()
 	fields := pipeline.HMGet(ctx, n.state, movingFields...)
-	bids := pipeline.LRange(ctx, n.recent, 0, live.RecentMax-1)
+	bids := pipeline.LRange(ctx, n.recent, 0, auction.RecentMax-1)
 	if _, err := pipeline.Exec(ctx); err != nil {
 		if ctx.Err() != context.Canceled {
 			l.quiet.Store(time.Now().Add(quietFor).UnixNano())

@@ -91,11 +91,11 @@ func TestNewsDuringAWriteIsNotLost(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Pace(0)
-	hub.Watch(live.Update{State: state(0)})
+	hub.Watch(auction.Update{State: state(0)})
 	g := visit(t, hub)
 	<-g.writing
 	for n := range int64(5) {
-		hub.Take(live.Update{State: state(n + 1)})
+		hub.Take(auction.Update{State: state(n + 1)})
 		hub.Step()
 	}
 	g.gets(1)
@@ -108,7 +108,7 @@ func TestNewcomersHaveTheirPace(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Pace(time.Hour)
-	hub.Watch(live.Update{State: state(0)})
+	hub.Watch(auction.Update{State: state(0)})
 	v, err := hub.Admit(live.Viewing{Auctions: []int64{1}, As: allNotes})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestNewcomersHaveTheirPace(t *testing.T) {
 	v.TakeOver(server, nil) // from here on what a tick sends is written before it returns
 	defer hub.Cut()
 	for n := range int64(2) {
-		hub.Take(live.Update{State: state(n + 1)})
+		hub.Take(auction.Update{State: state(n + 1)})
 		hub.Step()
 	}
 	reader := bufio.NewReader(client)
@@ -133,15 +133,15 @@ func TestLastStateIsSentOnce(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Pace(0)
-	hub.Watch(live.Update{State: state(12), Recent: history(12, 1)})
+	hub.Watch(auction.Update{State: state(12), Recent: history(12, 1)})
 	g := visit(t, hub)
 	g.gets(13)
 	closed := state(12)
 	closed.Status, closed.Version, closed.ClosedAt = auction.Closed, 14, closed.EndAt
-	hub.Take(live.Update{State: closed, Recent: history(12, 1)})
+	hub.Take(auction.Update{State: closed, Recent: history(12, 1)})
 	hub.Step()
 	g.gets(14)
-	hub.Take(live.Update{State: closed, Recent: history(12, 10)})
+	hub.Take(auction.Update{State: closed, Recent: history(12, 10)})
 	hub.Step()
 	g.getsNothing()
 }
@@ -151,10 +151,10 @@ func TestFoundHistoryIsSent(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Pace(0)
-	hub.Watch(live.Update{State: state(12), Recent: history(12, 1)})
+	hub.Watch(auction.Update{State: state(12), Recent: history(12, 1)})
 	g := visit(t, hub)
 	g.gets(13)
-	hub.Take(live.Update{State: state(12), Recent: history(12, 10)})
+	hub.Take(auction.Update{State: state(12), Recent: history(12, 10)})
 	hub.Step()
 	g.gets(13)
 }
@@ -164,10 +164,10 @@ func TestOwnAnnouncementsNeedNobody(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Pace(0)
-	hub.Watch(live.Update{State: state(0)})
+	hub.Watch(auction.Update{State: state(0)})
 	g := visit(t, hub)
 	g.gets(1)
-	hub.Announce(live.Update{State: state(1)})
+	hub.Announce(auction.Update{State: state(1)})
 	hub.Step()
 	g.gets(2)
 }

@@ -26,10 +26,10 @@ func (h *Hub) Step() { h.tick() }
 func (h *Hub) ReconcileEvery(d time.Duration) { h.timing.reconcile = d }
 
 // Take takes in an update whose auction is watched from now on, as if it came from Redis.
-func (h *Hub) Take(u Update) { h.apply(&u) }
+func (h *Hub) Take(u auction.Update) { h.apply(&u) }
 
 // Watch watches an auction, of which PostgreSQL says so.
-func (h *Hub) Watch(u Update) { h.Begin(true, 0).Finds(u) }
+func (h *Hub) Watch(u auction.Update) { h.Begin(true, 0).Finds(u) }
 
 // Looking is a look that has begun.
 type Looking struct {
@@ -43,7 +43,7 @@ func (h *Hub) Begin(exact bool, epoch int64) *Looking {
 }
 
 // Finds ends the look. The auction is watched from now on.
-func (l *Looking) Finds(u Update) {
+func (l *Looking) Finds(u auction.Update) {
 	l.l.Update = &u
 	l.h.watch([]look{l.l})
 }
@@ -101,7 +101,7 @@ func (h *Hub) History(id int64) (version int64, bids int, complete bool) {
 	if !loaded {
 		return 0, 0, false
 	}
-	return u.State.Version, len(u.Recent), u.complete()
+	return u.State.Version, len(u.Recent), u.Complete()
 }
 
 var (

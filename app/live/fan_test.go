@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"martelo/app/auction"
 	"martelo/app/live"
 	"martelo/db/dbtest"
 )
@@ -50,7 +51,7 @@ func TestChangesBetweenTwoTicksAreOne(t *testing.T) {
 	viewer := node.watch(id)
 	viewer.sees(id, 1, patience)
 	began := time.Now()
-	var last live.Update
+	var last auction.Update
 	bids := 0
 	for time.Since(began) < time.Second {
 		last = house.bid(id)
@@ -108,7 +109,7 @@ var big = func() *live.Representation {
 	as := notes()
 	small := as.Price
 	padding := strings.Repeat(" ", 4<<10)
-	as.Price = func(u live.Update, now time.Time) []byte {
+	as.Price = func(u auction.Update, now time.Time) []byte {
 		return append([]byte(padding), small(u, now)...)
 	}
 	return as
@@ -276,7 +277,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Limit(3, 2)
-	hub.Watch(live.Update{State: state(0)})
+	hub.Watch(auction.Update{State: state(0)})
 	admit := func(address string) (*live.Viewer, error) {
 		return hub.Admit(live.Viewing{Auctions: []int64{1}, As: allNotes, Address: address})
 	}

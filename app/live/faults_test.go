@@ -11,13 +11,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"martelo/app/auction"
 	"martelo/app/live"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
 
 // rumour is an auction's next state that no database knows of, so that it can only have come by announcement.
-func rumour(u live.Update) live.Update {
+func rumour(u auction.Update) auction.Update {
 	u.State.Version++
 	u.State.EndAt = u.State.EndAt.Add(time.Minute)
 	return u
@@ -105,7 +106,7 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 }
 
 // announce fails the test when announcing takes long: it is on the way of a bid's answer.
-func announce(t *testing.T, n *node, u live.Update) {
+func announce(t *testing.T, n *node, u auction.Update) {
 	t.Helper()
 	began := time.Now()
 	n.Announce(u)
@@ -200,7 +201,7 @@ func TestPostgresStopsAndComesBack(t *testing.T) {
 		t.Errorf("an unknown auction without PostgreSQL: %q, %v", answer, err)
 	}
 	server.Start()
-	var u live.Update
+	var u auction.Update
 	eventually(t, patience, func() error { // its first connections find the pool full of dead ones
 		return pool.Ping(t.Context())
 	})

@@ -61,7 +61,7 @@ func notes() *live.Representation {
 		}
 		return append(text, '\n')
 	}
-	update := func(u live.Update, _ time.Time) []byte {
+	update := func(u auction.Update, _ time.Time) []byte {
 		return line(note{ID: u.State.ID, Version: u.State.Version, Price: u.State.CurrentPrice.String(), Bids: len(u.Recent), Over: u.State.Status.Over()})
 	}
 	return &live.Representation{
@@ -99,7 +99,7 @@ func newHouse(t testing.TB, pool *pgxpool.Pool, auctions int) *house {
 }
 
 // bid raises an auction's price by one step in the database and returns what should be announced: the newest bid only.
-func (h *house) bid(id int64) live.Update {
+func (h *house) bid(id int64) auction.Update {
 	h.t.Helper()
 	_, err := h.pool.Exec(context.Background(), `
 		WITH moved AS (
@@ -110,13 +110,13 @@ func (h *house) bid(id int64) live.Update {
 		SELECT id, bid_count, leader_id, 1, current_price, $2, clock_timestamp() FROM moved`, id, uuid.New())
 	if err != nil {
 		h.t.Error(err)
-		return live.Update{}
+		return auction.Update{}
 	}
 	return h.read(id)
 }
 
 // cancel ends an auction in the database.
-func (h *house) cancel(id int64) live.Update {
+func (h *house) cancel(id int64) auction.Update {
 	h.t.Helper()
 	_, err := h.pool.Exec(context.Background(),
 		"UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = $1", id)
@@ -126,20 +126,20 @@ func (h *house) cancel(id int64) live.Update {
 	return h.read(id)
 }
 
-func (h *house) read(id int64) live.Update {
+func (h *house) read(id int64) auction.Update {
 	h.t.Helper()
 	queries := db.New(h.pool)
 	rows, err := queries.AuctionsLive(context.Background(), []int64{id})
 	if err != nil || len(rows) != 1 {
 		h.t.Errorf("auction %d: %d rows, %v", id, len(rows), err)
-		return live.Update{}
+		return auction.Update{}
 	}
 	bids, err := queries.BidsLatest(context.Background(), db.BidsLatestParams{AuctionID: id, RowLimit: 1})
 	if err != nil {
 		h.t.Error(err)
 	}
 	s := rows[0].Auction.State()
-	return live.Update{State: s, Recent: db.AcceptedMany(bids, s.Currency)}
+	return auction.Update{State: s, Recent: db.AcceptedMany(bids, s.Currency)}
 }
 
 // node is one running node: a hub and an HTTP server whose only page is /?id=1&id=2.

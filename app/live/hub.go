@@ -1,3 +1,10 @@
+// Package live carries what changed from whoever committed it to everybody who watches.
+//
+// The [Hub] of a node holds the newest state of each auction that somebody watches there. States
+// come in from this node's own commits, from Redis and from PostgreSQL, and the version that the
+// database gave them decides which is newer. PostgreSQL has the last word: a state that it does not
+// know is taken back (truth.go). On the way out a viewer has no queue: it is sent the newest state
+// whenever it can take one.
 package live
 
 import (
@@ -120,7 +127,7 @@ func (h *Hub) Run(ctx context.Context) {
 // Announce tells everybody what a commit led to: this node's viewers through the hub, the other nodes through Redis. It is called
 // on the way of a bid's answer, so it never waits for anything but a short lock and never fails; what gets lost on
 // the way is found by comparing with the database.
-func (h *Hub) Announce(u Update) {
+func (h *Hub) Announce(u auction.Update) {
 	h.apply(&u)
 	h.publish.put(&u)
 }
@@ -153,7 +160,7 @@ func (h *Hub) loaded(ids []int64) bool {
 }
 
 // apply takes in what was announced, if its auction is watched and it is newer than what is known.
-func (h *Hub) apply(u *Update) {
+func (h *Hub) apply(u *auction.Update) {
 	t := h.watched(u.State.ID)
 	if t == nil {
 		return

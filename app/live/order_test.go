@@ -66,7 +66,7 @@ func TestVersionsNeverGoBack(t *testing.T) {
 	hub.Pace(0)
 	rapid.Check(t, func(t *rapid.T) {
 		versions := rapid.SliceOfN(rapid.Int64Range(0, 40), 1, 60).Draw(t, "bids")
-		hub.Watch(live.Update{State: state(0)})
+		hub.Watch(auction.Update{State: state(0)})
 		viewer, err := hub.Admit(live.Viewing{Auctions: []int64{1}, As: allNotes})
 		if err != nil {
 			t.Fatal(err)
@@ -84,8 +84,8 @@ func TestVersionsNeverGoBack(t *testing.T) {
 		}()
 		var newest int64
 		for i, n := range versions {
-			length := rapid.Int64Range(0, live.RecentMax).Draw(t, "length")
-			hub.Take(live.Update{State: state(n), Recent: history(n, length)})
+			length := rapid.Int64Range(0, auction.RecentMax).Draw(t, "length")
+			hub.Take(auction.Update{State: state(n), Recent: history(n, length)})
 			newest = max(newest, n)
 			if rapid.Bool().Draw(t, "tick") || i == len(versions)-1 {
 				hub.Step()
@@ -125,7 +125,7 @@ func TestVersionsNeverGoBack(t *testing.T) {
 func TestHistoryIsContinued(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
-	hub.Watch(live.Update{State: state(20), Recent: history(20, 10)})
+	hub.Watch(auction.Update{State: state(20), Recent: history(20, 10)})
 	for _, step := range []struct {
 		bids, announced int64
 		length          int
@@ -137,7 +137,7 @@ func TestHistoryIsContinued(t *testing.T) {
 		{26, 10, 10, true},
 		{26, 3, 10, true}, // says less than is known
 	} {
-		hub.Take(live.Update{State: state(step.bids), Recent: history(step.bids, step.announced)})
+		hub.Take(auction.Update{State: state(step.bids), Recent: history(step.bids, step.announced)})
 		version, length, complete := hub.History(1)
 		if version != step.bids+1 || length != step.length || complete != step.complete {
 			t.Errorf("after bid %d with %d announced: version %d, %d bids, complete %v; wanted %d and %v",
@@ -146,7 +146,7 @@ func TestHistoryIsContinued(t *testing.T) {
 	}
 	closed := state(26)
 	closed.Status, closed.Version, closed.ClosedAt = auction.Closed, closed.Version+1, closed.EndAt
-	hub.Take(live.Update{State: closed})
+	hub.Take(auction.Update{State: closed})
 	if version, length, complete := hub.History(1); version != 28 || length != 10 || !complete {
 		t.Errorf("a closing without bids left version %d with %d bids, complete %v", version, length, complete)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"martelo/app/auction"
 	"martelo/app/identity"
 )
 
@@ -31,12 +32,12 @@ type publisher struct {
 	hub    *Hub
 
 	mu      sync.Mutex
-	pending map[int64]*Update
+	pending map[int64]*auction.Update
 	work    chan struct{}
 }
 
 func newPublisher(client *redis.Client, house *identity.House, h *Hub) *publisher {
-	return &publisher{client: client, house: house, hub: h, pending: map[int64]*Update{}, work: make(chan struct{}, 1)}
+	return &publisher{client: client, house: house, hub: h, pending: map[int64]*auction.Update{}, work: make(chan struct{}, 1)}
 }
 
 // ownClient makes a client like the given one that gives up soon and never repeats a command: what is repeated late is stale.
@@ -53,12 +54,12 @@ func ownClient(client *redis.Client) *redis.Client {
 }
 
 // put notes an update to be published. It does not wait.
-func (p *publisher) put(u *Update) {
+func (p *publisher) put(u *auction.Update) {
 	p.mu.Lock()
 	id := u.State.ID
 	known, waits := p.pending[id]
 	if waits {
-		u, _ = newer(known, u)
+		u, _ = auction.Newer(known, u)
 	}
 	full := !waits && len(p.pending) >= unpublishedMax
 	if !full {
@@ -102,10 +103,10 @@ func (p *publisher) flush(ctx context.Context) bool {
 	return true
 }
 
-func (p *publisher) take() []*Update {
+func (p *publisher) take() []*auction.Update {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	updates := make([]*Update, 0, len(p.pending))
+	updates := make([]*auction.Update, 0, len(p.pending))
 	for _, u := range p.pending {
 		updates = append(updates, u)
 	}
@@ -113,7 +114,7 @@ func (p *publisher) take() []*Update {
 	return updates
 }
 
-func (p *publisher) publish(ctx context.Context, updates []*Update) error {
+func (p *publisher) publish(ctx context.Context, updates []*auction.Update) error {
 	ctx, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
 	house := p.house.ID()

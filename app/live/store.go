@@ -186,16 +186,16 @@ func (s *store) read(ctx context.Context, ids []int64) (looks []look, err error)
 		if states, err = queries.AuctionsLive(ctx, ids); err != nil {
 			return err
 		}
-		bids, err = queries.BidsLatestOfMany(ctx, db.BidsLatestOfManyParams{AuctionIds: ids, RowLimit: RecentMax})
+		bids, err = queries.BidsLatestOfMany(ctx, db.BidsLatestOfManyParams{AuctionIds: ids, RowLimit: auction.RecentMax})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]*Update, len(states))
+	byID := make(map[int64]*auction.Update, len(states))
 	for _, row := range states {
 		l := began
-		l.Update = &Update{State: row.Auction.State()}
+		l.Update = &auction.Update{State: row.Auction.State()}
 		byID[l.State.ID] = l.Update
 		looks = append(looks, l)
 	}

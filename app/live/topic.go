@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"martelo/app/auction"
 )
 
 // topic is one watched auction.
@@ -15,10 +17,10 @@ type topic struct {
 	shown atomic.Int64
 
 	mu         sync.Mutex
-	update     *Update   // nil until one is known
-	number     int64     // of the state among all that came in on this node
-	since      time.Time // when it did, by the house's clock
-	confirmed  time.Time // when PostgreSQL was last asked and said the same; zero: not since the state came in
+	update     *auction.Update // nil until one is known
+	number     int64           // of the state among all that came in on this node
+	since      time.Time       // when it did, by the house's clock
+	confirmed  time.Time       // when PostgreSQL was last asked and said the same; zero: not since the state came in
 	doubted    doubted
 	revision   int64
 	generation int32 // how often a shown state was taken back
@@ -30,10 +32,10 @@ type topic struct {
 }
 
 // take takes in what was announced unless the topic knows something newer, or it is about other terms than the auction has.
-func (t *topic) take(u *Update, numbers *atomic.Int64, now time.Time) outcome {
+func (t *topic) take(u *auction.Update, numbers *atomic.Int64, now time.Time) outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.update != nil && !u.sameTerms(t.update) {
+	if t.update != nil && !u.SameTerms(t.update) {
 		return outcome{whole: true, again: true, other: true}
 	}
 	return t.accept(u, numbers, now, time.Time{})
@@ -41,14 +43,14 @@ func (t *topic) take(u *Update, numbers *atomic.Int64, now time.Time) outcome {
 
 // accept makes an update the topic's own unless that is newer. Confirmed is when PostgreSQL said so, or zero. An end is the last word only
 // once it is confirmed, which is news then. The caller holds t.mu.
-func (t *topic) accept(u *Update, numbers *atomic.Int64, now, confirmed time.Time) outcome {
-	next, news := newer(t.update, u)
+func (t *topic) accept(u *auction.Update, numbers *atomic.Int64, now, confirmed time.Time) outcome {
+	next, news := auction.Newer(t.update, u)
 	if news && (t.update == nil || next.State.Version != t.update.State.Version) {
 		t.number, t.since = numbers.Add(1), now
 		t.confirmed = time.Time{}
 	}
 	t.update = next
-	o := outcome{whole: !news || next.complete()}
+	o := outcome{whole: !news || next.Complete()}
 	if !confirmed.IsZero() {
 		news = news || t.confirmed.IsZero() && next.State.Status.Over()
 		t.confirmed = confirmed
@@ -63,11 +65,11 @@ func (t *topic) accept(u *Update, numbers *atomic.Int64, now, confirmed time.Tim
 }
 
 // latest returns what is known, with its times, and its revision and generation.
-func (t *topic) latest() (u Update, loaded bool, revision int64, generation int32) {
+func (t *topic) latest() (u auction.Update, loaded bool, revision int64, generation int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.update == nil {
-		return Update{}, false, t.revision, t.generation
+		return auction.Update{}, false, t.revision, t.generation
 	}
 	u = *t.update
 	u.Since, u.Confirmed = t.since, t.confirmed

@@ -18,7 +18,7 @@ import (
 
 // look is what PostgreSQL said of an auction when it was asked, and Redis of one in the hot lane.
 type look struct {
-	*Update
+	*auction.Update
 	since int64     // the number of the newest state that had come in on this node when the look began
 	at    time.Time // the house's clock then
 	epoch int64     // of the auction's row in the hot lane

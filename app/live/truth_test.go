@@ -14,18 +14,18 @@ import (
 
 // ledger is what PostgreSQL has of auction 1: it commits, and may lose its newest commits.
 type ledger struct {
-	kept []live.Update
+	kept []auction.Update
 	era  int // how often it has lost something
 }
 
-func (l *ledger) commit() live.Update {
+func (l *ledger) commit() auction.Update {
 	s := state(int64(len(l.kept)))
 	s.EndAt = s.EndAt.Add(time.Duration(l.era) * time.Minute) // so that two states of one version differ
-	l.kept = append(l.kept, live.Update{State: s})
+	l.kept = append(l.kept, auction.Update{State: s})
 	return l.now()
 }
 
-func (l *ledger) now() live.Update { return l.kept[len(l.kept)-1] }
+func (l *ledger) now() auction.Update { return l.kept[len(l.kept)-1] }
 
 // However commits, announcements and looks are mixed up, delayed and lost, viewers are never taken back while PostgreSQL loses nothing; and
 // after it did, two looks in a row lead to what it has.
@@ -37,10 +37,10 @@ func TestPostgreSQLWinsAndNothingFlaps(t *testing.T) {
 		var truth ledger
 		hub.Watch(truth.commit())
 		shown := hub.Shown(1)
-		var announced []live.Update
+		var announced []auction.Update
 		type looking struct {
 			*live.Looking
-			read *live.Update
+			read *auction.Update
 		}
 		var looks []*looking
 		steps := []string{"commit", "hear", "begin", "read", "end"}
@@ -84,7 +84,7 @@ func TestPostgreSQLWinsAndNothingFlaps(t *testing.T) {
 			case "forge":
 				if rapid.IntRange(0, 4).Draw(t, "unlikely") == 0 {
 					truth.era++
-					hub.Take(live.Update{State: state(rapid.Int64Range(0, 500).Draw(t, "far"))})
+					hub.Take(auction.Update{State: state(rapid.Int64Range(0, 500).Draw(t, "far"))})
 				}
 			}
 			if now := hub.Shown(1); now < shown && truth.era == 0 {
@@ -109,17 +109,17 @@ func TestPostgreSQLWinsAndNothingFlaps(t *testing.T) {
 func TestAHotAuctionIsTakenBackOnlyWithRedis(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
-	hub.Watch(live.Update{State: state(3)})
-	hub.Take(live.Update{State: state(9)})
+	hub.Watch(auction.Update{State: state(3)})
+	hub.Take(auction.Update{State: state(9)})
 	for range 4 {
-		hub.Begin(false, 7).Finds(live.Update{State: state(3)})
+		hub.Begin(false, 7).Finds(auction.Update{State: state(3)})
 	}
-	hub.Begin(true, 7).Finds(live.Update{State: state(3)})
-	hub.Begin(true, 8).Finds(live.Update{State: state(4)})
+	hub.Begin(true, 7).Finds(auction.Update{State: state(3)})
+	hub.Begin(true, 8).Finds(auction.Update{State: state(4)})
 	if shown := hub.Shown(1); shown != 10 {
 		t.Errorf("version %d is shown", shown)
 	}
-	hub.Begin(true, 8).Finds(live.Update{State: state(4)})
+	hub.Begin(true, 8).Finds(auction.Update{State: state(4)})
 	if shown := hub.Shown(1); shown != 5 {
 		t.Errorf("version %d is shown after two looks", shown)
 	}
@@ -130,28 +130,28 @@ func TestAnEndThatWasNoneIsTakenBack(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
 	hub.Pace(0)
-	hub.Watch(live.Update{State: state(3)})
+	hub.Watch(auction.Update{State: state(3)})
 	g := visit(t, hub)
 	g.gets(4)
 	forged := state(90)
 	forged.Status, forged.ClosedAt = auction.Closed, forged.EndAt
-	hub.Take(live.Update{State: forged})
+	hub.Take(auction.Update{State: forged})
 	hub.Step()
 	g.gets(91)
 	for range 2 {
-		hub.Begin(true, 0).Finds(live.Update{State: state(4)})
+		hub.Begin(true, 0).Finds(auction.Update{State: state(4)})
 	}
 	hub.Step()
 	g.gets(5)
-	hub.Take(live.Update{State: state(5)})
+	hub.Take(auction.Update{State: state(5)})
 	hub.Step()
 	g.gets(6)
 	closed := state(5)
 	closed.Status, closed.Version, closed.ClosedAt = auction.Closed, 7, closed.EndAt
-	hub.Take(live.Update{State: closed})
+	hub.Take(auction.Update{State: closed})
 	hub.Step()
 	g.gets(7)
-	hub.Begin(true, 0).Finds(live.Update{State: closed}) // confirmed, which nobody needs to hear
+	hub.Begin(true, 0).Finds(auction.Update{State: closed}) // confirmed, which nobody needs to hear
 	hub.Step()
 	g.getsNothing()
 }
@@ -163,7 +163,7 @@ func TestGoodbyeWaitsForPostgreSQL(t *testing.T) {
 	hub.Pace(0)
 	closed := state(3)
 	closed.Status, closed.Version, closed.ClosedAt = auction.Closed, 5, closed.EndAt
-	hub.Watch(live.Update{State: state(3)})
+	hub.Watch(auction.Update{State: state(3)})
 	as := notes()
 	as.Bye = []byte("bye")
 	viewer, err := hub.Admit(live.Viewing{Auctions: []int64{1}, As: as})
@@ -178,7 +178,7 @@ func TestGoodbyeWaitsForPostgreSQL(t *testing.T) {
 		})
 	}()
 	<-sent
-	hub.Take(live.Update{State: closed})
+	hub.Take(auction.Update{State: closed})
 	hub.Step()
 	if words := <-sent; words == "" || slices.Contains([]string{"[bye]"}, words) {
 		t.Errorf("it was sent %q", words)
@@ -188,7 +188,7 @@ func TestGoodbyeWaitsForPostgreSQL(t *testing.T) {
 		t.Fatalf("it was told goodbye on the word of an announcement: %v", err)
 	default:
 	}
-	hub.Begin(true, 0).Finds(live.Update{State: closed})
+	hub.Begin(true, 0).Finds(auction.Update{State: closed})
 	hub.Step()
 	if words := <-sent; words != "[bye]" {
 		t.Errorf("it was sent %q", words)

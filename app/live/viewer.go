@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"martelo/app/auction"
 )
 
 // Representation is one way to write updates down, for all viewers alike: nothing in it may depend on who looks. The hub
@@ -15,8 +17,8 @@ import (
 type Representation struct {
 	Name string // for the metrics
 	// Price is an auction's state while it lasts, Closed its last one. Now is the node's estimate of PostgreSQL's time.
-	Price  func(u Update, now time.Time) []byte
-	Closed func(u Update, now time.Time) []byte
+	Price  func(u auction.Update, now time.Time) []byte
+	Closed func(u auction.Update, now time.Time) []byte
 	// Clock is the heartbeat. Slow says that news may be a second late because Redis is away.
 	Clock func(now time.Time, slow bool) []byte
 	// ClockFirst puts a first heartbeat before the first states, instead of behind them.

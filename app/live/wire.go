@@ -71,7 +71,7 @@ type wireBid struct {
 	AcceptedAt int64 `json:"at"`
 }
 
-func encodeWire(house string, u *Update) ([]byte, error) {
+func encodeWire(house string, u *auction.Update) ([]byte, error) {
 	s := &u.State
 	digits := s.Currency.Digits()
 	w := wireState{
@@ -94,7 +94,7 @@ var errForeign = errors.New("live: message of another house")
 
 // decodeWire reads a message that came on the channel of the auction id. What is not this house's is refused with errForeign, and so is what
 // no auction can have come to: anything may be published on a channel.
-func decodeWire(house string, id int64, message string) (*Update, error) {
+func decodeWire(house string, id int64, message string) (*auction.Update, error) {
 	var w wireState
 	if err := json.Unmarshal([]byte(message), &w); err != nil {
 		return nil, fmt.Errorf("live: message about auction %d: %w", id, err)
@@ -103,10 +103,10 @@ func decodeWire(house string, id int64, message string) (*Update, error) {
 		return nil, errForeign
 	}
 	c, err := w.currency()
-	if err != nil || w.ID != id || w.BidCount >= w.Version || len(w.Recent) > RecentMax || w.secondsMax() > secondsMax {
+	if err != nil || w.ID != id || w.BidCount >= w.Version || len(w.Recent) > auction.RecentMax || w.secondsMax() > secondsMax {
 		return nil, fmt.Errorf("live: message about auction %d makes no sense", id)
 	}
-	u := &Update{
+	u := &auction.Update{
 		State: auction.State{
 			ID: w.ID, Version: w.Version, SellerID: w.SellerID, Currency: c,
 			StartPrice: money.FromMinor(w.StartPrice, c), MinIncrement: money.FromMinor(w.MinIncrement, c), CurrentPrice: money.FromMinor(w.CurrentPrice, c),

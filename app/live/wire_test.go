@@ -27,7 +27,7 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 	large.Currency = money.MustCurrency("CLF") // four decimals
 	large.StartPrice, large.MinIncrement = money.FromMinor(1, large.Currency), money.FromMinor(1, large.Currency)
 	large.CurrentPrice = money.FromMinor(9_999_999_999_999_999, large.Currency) // above what a float holds exactly
-	updates := []live.Update{
+	updates := []auction.Update{
 		{State: state(0)},
 		{State: state(12), Recent: history(12, 10)},
 		{State: closed, Recent: history(12, 10)},
@@ -35,7 +35,7 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 	}
 	fields := reflect.TypeFor[auction.State]()
 	for i := range fields.NumField() {
-		if !slices.ContainsFunc(updates, func(u live.Update) bool { return !reflect.ValueOf(u.State).Field(i).IsZero() }) {
+		if !slices.ContainsFunc(updates, func(u auction.Update) bool { return !reflect.ValueOf(u.State).Field(i).IsZero() }) {
 			t.Errorf("%s is never set here, so that nobody knows whether it travels", fields.Field(i).Name)
 		}
 	}
@@ -65,7 +65,7 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 // A message that is not whole, or about something else, is refused, whatever is wrong with it.
 func TestWireRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	u := live.Update{State: state(3), Recent: history(3, 3)}
+	u := auction.Update{State: state(3), Recent: history(3, 3)}
 	message, err := live.EncodeWire("ours", &u)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestWireRefusesNonsense(t *testing.T) {
 		{"endAt": 1.5}, {"endAt": 0}, {"endAt": later}, {"endAt": 1}, {"startAt": -later}, {"startAt": 0}, {"originalEndAt": 0},
 		{"closedAt": 1}, {"status": "CLOSED"}, {"status": "CLOSED", "closedAt": 1}, {"status": "SCHEDULED"},
 		{"windowSeconds": -1}, {"windowSeconds": int64(math.MaxInt64)}, {"extendSeconds": 86_401}, {"extendSeconds": int64(math.MinInt64) + 1},
-		{"recent": make([]any, live.RecentMax+1)}, {"recent": []any{map[string]any{}}},
+		{"recent": make([]any, auction.RecentMax+1)}, {"recent": []any{map[string]any{}}},
 		{"recent": []any{map[string]any{"id": 1, "seq": 3, "bidder": 3, "paddle": 1, "amount": 102_000}}},
 		{"recent": []any{map[string]any{"id": 1, "seq": 4, "bidder": 3, "paddle": 1, "amount": 103_000}}},
 		{"recent": []any{map[string]any{"id": 1, "seq": 3, "bidder": 4, "paddle": 1, "amount": 103_000}}},

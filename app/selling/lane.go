@@ -8,7 +8,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/hot"
-	"martelo/app/live"
 	"martelo/db"
 )
 
@@ -103,7 +102,7 @@ func (d *Desk) Move(ctx context.Context, id int64, by auction.Actor, to auction.
 	}
 	if moved.ID != 0 {
 		d.log.Info("selling: moved to another lane", "auctionId", id, "lane", to)
-		d.announce(live.Update{State: moved, Recent: recent})
+		d.announce(auction.Update{State: moved, Recent: recent})
 	}
 	return nil
 }
@@ -115,7 +114,7 @@ func (d *Desk) toHot(ctx context.Context, q *db.Queries, row db.Auction) (auctio
 	if err := d.hot.Reach(ctx); err != nil {
 		return auction.State{}, nil, err // its bids would stand still
 	}
-	latest, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: live.RecentMax})
+	latest, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: auction.RecentMax})
 	if err != nil {
 		return auction.State{}, nil, err
 	}

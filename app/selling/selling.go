@@ -13,7 +13,6 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/hot"
-	"martelo/app/live"
 	"martelo/db"
 )
 
@@ -23,7 +22,7 @@ const answerWithin = 6 * time.Second
 // Desk opens and cancels auctions.
 type Desk struct {
 	pool     *pgxpool.Pool
-	announce func(live.Update)
+	announce func(auction.Update)
 	log      *slog.Logger
 	hot      *hot.Lane // nil: this house has no hot lane
 	limits   Limits
@@ -36,7 +35,7 @@ func (d *Desk) WithHot(lane *hot.Lane) *Desk {
 }
 
 // New makes a desk. Announce is called after each commit and must not block.
-func New(pool *pgxpool.Pool, announce func(live.Update), log *slog.Logger) *Desk {
+func New(pool *pgxpool.Pool, announce func(auction.Update), log *slog.Logger) *Desk {
 	return &Desk{pool: pool, announce: announce, log: log}
 }
 
@@ -131,7 +130,7 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 		if cancelled, err = before.Cancel(by, now); err != nil {
 			return err
 		}
-		latest, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: id, RowLimit: live.RecentMax})
+		latest, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: id, RowLimit: auction.RecentMax})
 		if err != nil {
 			return err
 		}
@@ -145,7 +144,7 @@ func (d *Desk) Cancel(ctx context.Context, id int64, by auction.Actor) error {
 	if withdrawn != nil {
 		withdrawn.Done(ctx)
 	}
-	d.announce(live.Update{State: cancelled, Recent: recent})
+	d.announce(auction.Update{State: cancelled, Recent: recent})
 	return nil
 }
 

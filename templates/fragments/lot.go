@@ -26,7 +26,7 @@ type LotView struct {
 	// Now is the database's time at which State was right. It feeds the time left as it is first shown; the page's
 	// script then counts by the clock events of the stream.
 	Now time.Time
-	// Since and Confirmed are those of a live.Update. By them a page takes back a state that PostgreSQL does not have.
+	// Since and Confirmed are those of a auction.Update. By them a page takes back a state that PostgreSQL does not have.
 	Since, Confirmed time.Time
 }
 

@@ -1,16 +1,6 @@
-// Package live carries what changed from whoever committed it to everybody who watches.
-//
-// The [Hub] of a node holds the newest state of each auction that somebody watches there. States come in through one door,
-// whoever brings them (this node's own commits, Redis, PostgreSQL), and the version that the database gave them decides
-// which is newer. PostgreSQL has the last word: a state that it does not know is taken back (truth.go). On the way out a
-// viewer has no queue: it is sent the newest state whenever it can take one.
-package live
+package auction
 
-import (
-	"time"
-
-	"martelo/app/auction"
-)
+import "time"
 
 // RecentMax is how many of an auction's newest bids an update carries: what a page shows before somebody asks for more.
 const RecentMax = 10
@@ -21,23 +11,23 @@ const RecentMax = 10
 // Recent may hold fewer bids than there are, as when a closer announces only the state: the hub fills in what it has seen
 // before, and asks the database for the rest.
 type Update struct {
-	State  auction.State
-	Recent []auction.Bid
+	State  State
+	Recent []Bid
 	// For who draws the update, by the house's clock: Since is when the state came in on this node, and Confirmed when PostgreSQL was last
 	// asked and said the same (zero: not yet). Whoever has seen a higher version that had come in by then saw one that PostgreSQL does not
 	// know any more, or never did.
 	Since, Confirmed time.Time
 }
 
-// complete tells whether Recent holds all that it should.
-func (u *Update) complete() bool {
+// Complete tells whether Recent holds all that it should.
+func (u *Update) Complete() bool {
 	return int64(len(u.Recent)) >= min(u.State.BidCount, RecentMax) && (len(u.Recent) == 0 || u.Recent[0].Seq == u.State.BidCount)
 }
 
 // after returns u with its history continued by that of an older update of the same auction, as far as the two join
 // without a gap. It changes neither.
 func (u *Update) after(older *Update) *Update {
-	if u.complete() {
+	if u.Complete() {
 		return u
 	}
 	next := u.State.BidCount // the sequence number the continuation must begin with
@@ -49,22 +39,22 @@ func (u *Update) after(older *Update) *Update {
 			continue
 		}
 		rest := older.Recent[i:min(len(older.Recent), i+RecentMax-len(u.Recent))]
-		joined := append(append(make([]auction.Bid, 0, RecentMax), u.Recent...), rest...)
+		joined := append(append(make([]Bid, 0, RecentMax), u.Recent...), rest...)
 		return &Update{State: u.State, Recent: joined}
 	}
 	return u
 }
 
-// sameTerms tells whether two updates are about the same auction. Its terms never change.
-func (u *Update) sameTerms(other *Update) bool {
+// SameTerms tells whether two updates are about the same  Its terms never change.
+func (u *Update) SameTerms(other *Update) bool {
 	a, b := &u.State, &other.State
 	return a.SellerID == b.SellerID && a.Currency == b.Currency && a.StartPrice == b.StartPrice && a.MinIncrement == b.MinIncrement &&
 		a.SoftClose == b.SoftClose
 }
 
-// newer returns which of two updates of one auction holds, and whether that is not simply the one that was known (which may
+// Newer returns which of two updates of one auction holds, and whether that is not simply the one that was known (which may
 // be nil). Of two with the same version the one with more history is the newer.
-func newer(known, u *Update) (*Update, bool) {
+func Newer(known, u *Update) (*Update, bool) {
 	switch {
 	case known == nil:
 		return u, true
