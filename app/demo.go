@@ -14,10 +14,9 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 	"martelo/app/catalog"
 	"martelo/app/money"
-	"martelo/app/selling"
 	"martelo/db"
 )
 
@@ -139,9 +138,8 @@ func onOffer(ctx context.Context, pool *pgxpool.Pool, seller int64) (map[string]
 
 // openLots opens the lots that nobody can bid on now.
 func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) error {
-	silent := func(auction.Update) {} // nodes that run find new auctions in the database
-	log := slog.New(slog.DiscardHandler)
-	house, desk := selling.New(pool, silent, log), bidding.New(pool, silent, log, nil)
+	// Nobody is told: nodes that run find new auctions in the database.
+	auctioneer := auctioneer.New(auctioneer.Options{Database: pool, Log: slog.New(slog.DiscardHandler)})
 	now, err := db.New(pool).Clock(ctx)
 	if err != nil {
 		return err
@@ -158,7 +156,7 @@ func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) 
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", lot.title, err)
 		}
-		id, err := house.Open(ctx, draft)
+		id, err := auctioneer.Open(ctx, draft)
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", lot.title, err)
 		}
@@ -168,12 +166,12 @@ func openLots(ctx context.Context, pool *pgxpool.Pool, sellers, buyers []int64) 
 				return err
 			}
 			bid := auction.Request{AuctionID: id, BidderID: buyers[i%len(buyers)], Amount: amount, Key: uuid.New()}
-			if _, _, err := desk.Place(ctx, bid); err != nil {
+			if _, _, err := auctioneer.Place(ctx, bid); err != nil {
 				return fmt.Errorf("demo: bid of %s on %s: %w", text, lot.title, err)
 			}
 		}
 	}
-	return desk.Stop(ctx)
+	return auctioneer.Stop(ctx)
 }
 
 func (l demoLot) draft(seller int64, now time.Time) (auction.Draft, error) {

@@ -21,10 +21,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/account"
-	"martelo/app/auction"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 	"martelo/app/catalog"
-	"martelo/app/closing"
 	"martelo/app/draft"
 	"martelo/app/hot"
 	"martelo/app/identity"
@@ -32,7 +30,6 @@ import (
 	"martelo/app/live"
 	"martelo/app/loop"
 	"martelo/app/outbox"
-	"martelo/app/selling"
 	"martelo/db"
 	"martelo/templates/layouts"
 	"martelo/web"
@@ -57,25 +54,23 @@ const (
 
 // house is one node with everything in it, built once and in order of what stands on what.
 type house struct {
-	settings settings
-	log      *slog.Logger
-	metrics  *prometheus.Registry
-	bidders  *pgxpool.Pool // for bids, opening, closing and telling
-	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
-	persons  *pgxpool.Pool // for who somebody is, which every bid asks first: neither readers nor strangers' cookies stand before it
-	redis    *redis.Client
-	identity *identity.House
-	limits   *limits.Limits
-	people   *account.People
-	drafts   *draft.Drafts
-	hub      *live.Hub
-	hot      *hot.Lane
-	sales    *selling.Desk
-	desk     *bidding.Desk
-	closer   *closing.Closer
-	relay    *outbox.Relay
-	kafka    *outbox.KafkaSink
-	server   *web.Server
+	settings   settings
+	log        *slog.Logger
+	metrics    *prometheus.Registry
+	bidders    *pgxpool.Pool // for bids, opening, closing and telling
+	readers    *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
+	persons    *pgxpool.Pool // for who somebody is, which every bid asks first: neither readers nor strangers' cookies stand before it
+	redis      *redis.Client
+	identity   *identity.House
+	limits     *limits.Limits
+	people     *account.People
+	drafts     *draft.Drafts
+	hub        *live.Hub
+	hot        *hot.Lane
+	auctioneer *auctioneer.Auctioneer
+	relay      *outbox.Relay
+	kafka      *outbox.KafkaSink
+	server     *web.Server
 }
 
 func tuneCollector() {
@@ -143,28 +138,21 @@ func build(s settings) (h *house, err error) {
 	h.limits = limits.Open(h.redis, h.identity, h.log).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
 	h.people = account.New(h.persons)
 	h.drafts = draft.New(h.readers)
-	h.hub = live.New(live.Options{
-		Database: h.readers, Redis: h.redis, House: h.identity, Metrics: h.metrics, Log: h.log,
-		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
-		Exact: func(ctx context.Context, row db.Auction) (auction.State, []auction.Bid, bool, bool) {
-			return h.hot.Exact(ctx, row)
-		},
-	})
-	// What others do to an auction the desk is told before they answer.
-	announce := func(u auction.Update) {
-		h.desk.Learn(u.State)
-		h.hub.Announce(u)
-	}
 	h.hot = hot.New(hot.Options{
-		Database: h.bidders, Redis: h.redis, House: h.identity, Announce: announce, Log: h.log, Metrics: h.metrics, AllowWeaker: s.HotLaneAllowEverysec,
+		Database: h.bidders, Redis: h.redis, House: h.identity, Log: h.log, Metrics: h.metrics,
+		AllowWeaker: s.HotLaneAllowEverysec,
 	})
-	h.sales = selling.New(h.bidders, announce, h.log).WithHot(h.hot).WithLimits(selling.Limits{
-		OpensPerMinute: s.OpensPerMinuteMax, Lasting: s.OpenAuctionsMax, Hot: s.HotAuctionsMax, Move: h.limits.Move,
+	h.hub = live.New(live.Options{
+		Database: h.readers, Redis: h.redis, House: h.identity, Hot: h.hot, Metrics: h.metrics, Log: h.log,
+		Limits: live.Limits{Viewers: s.ViewersMax, ViewersPerAddress: s.ViewersPerAddressMax},
 	})
-	h.desk = bidding.New(h.bidders, h.hub.Announce, h.log, h.metrics).WithHot(h.hot, s.HotLaneAbove, func(id int64) {
-		go loop.Guard(h.log, "selling: promote", func() { h.sales.Promote(context.Background(), id) })
+	h.auctioneer = auctioneer.New(auctioneer.Options{
+		Database: h.bidders, Hot: h.hot, HotAbove: s.HotLaneAbove, Limits: h.limits,
+		Sellers: auctioneer.SellerLimits{
+			OpensPerMinute: s.OpensPerMinuteMax, Lasting: s.OpenAuctionsMax, Hot: s.HotAuctionsMax,
+		},
+		Announce: h.hub.Announce, Log: h.log, Metrics: h.metrics,
 	})
-	h.closer = closing.New(h.bidders, announce, h.log, h.metrics)
 	// Without brokers the log is where events are kept, so they are written whatever its level
 	// leaves out.
 	var sink outbox.Sink = outbox.LogSink{Handler: s.logHandler(min(s.LogLevel, slog.LevelInfo))}
@@ -204,10 +192,8 @@ func (h *house) door() (*web.Server, error) {
 		proxies = append(proxies, prefix)
 	}
 	return web.New(web.Deps{
-		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Catalog: catalog.New(h.readers).WithHot(h.hot.Show), Limits: h.limits,
-		Currency: h.desk.Currency, Place: h.desk.Place, Open: h.sales.Open, Cancel: h.sales.Cancel, Move: h.sales.Move, Hub: h.hub,
-		OffersHot:    func(ctx context.Context) bool { return h.hot.Offered(ctx) == nil },
-		PingDatabase: h.takesBids, PingRedis: h.limits.Ping,
+		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Limits: h.limits,
+		Catalog: catalog.New(h.readers).WithHot(h.hot), Auctioneer: h.auctioneer, Hub: h.hub,
 		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
 		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Contact: h.settings.Contact,
 		HSTSSubdomains: h.settings.HSTSSubdomains, MetricsToken: h.settings.MetricsToken,
@@ -222,7 +208,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	var running sync.WaitGroup
 	sweeper, drafts := loop.New("sweeper", h.log, h.metrics), loop.New("drafts", h.log, h.metrics)
 	for name, role := range map[string]func(context.Context){
-		"identity": h.identity.Run, "hub": h.hub.Run, "closing": h.closer.Run, "hot lane": h.hot.Run,
+		"identity": h.identity.Run, "hub": h.hub.Run, "auctioneer": h.auctioneer.Run, "hot lane": h.hot.Run,
 		"outbox":  h.relay.Run,
 		"sweeper": func(ctx context.Context) { h.people.Sessions().Sweep(ctx, sweeper) },
 		"drafts":  func(ctx context.Context) { h.drafts.Sweep(ctx, drafts) },
@@ -268,15 +254,7 @@ func (h *house) leave(ctx context.Context, server *http.Server) error {
 	drained.Wait()
 	deciding, cancel := context.WithTimeout(ctx, decideWithin)
 	defer cancel()
-	return h.desk.Stop(deciding)
-}
-
-// takesBids returns nil if a bid that came now would probably be written.
-func (h *house) takesBids(ctx context.Context) error {
-	if err := h.desk.Fault(); err != nil {
-		return err
-	}
-	return db.Ready(ctx, h.bidders)
+	return h.auctioneer.Stop(deciding)
 }
 
 // close gives back what build has opened, in reverse.

@@ -12,104 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const AuctionBidsWrite = `-- name: AuctionBidsWrite :many
-WITH moved AS (
-    UPDATE auctions
-    SET current_price = $1,
-        leader_id     = $2,
-        leader_paddle = $3,
-        bid_count     = $4,
-        bidder_count  = $5,
-        end_at        = $6,
-        status        = 'OPEN',
-        version       = $7
-    WHERE auctions.id = $8
-      AND lane = 'standard'
-      AND status IN ('OPEN', 'SCHEDULED')
-      AND start_at <= clock_timestamp()
-      AND end_at > clock_timestamp()
-      AND current_price + min_increment <= $9
-      AND bid_count = $10
-    RETURNING auctions.id
-), logged AS (
-    INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
-    SELECT moved.id, b.seq, b.bidder_id, b.paddle, b.amount, b.request_id, $11
-    FROM moved, (SELECT unnest($12::bigint[]) AS seq, unnest($13::bigint[]) AS bidder_id,
-        unnest($14::integer[]) AS paddle, unnest($15::bigint[]) AS amount, unnest($16::uuid[]) AS request_id) AS b
-    RETURNING bids.id, bids.seq
-), told AS (
-    INSERT INTO outbox (topic, auction_id, first_seq, last_seq)
-    SELECT 'bid-accepted', moved.id, $17, $4 FROM moved
-)
-SELECT logged.id, logged.seq FROM logged ORDER BY logged.seq
-`
-
-type AuctionBidsWriteParams struct {
-	CurrentPrice int64
-	LeaderID     *int64
-	LeaderPaddle *int32
-	BidCount     int64
-	BidderCount  int32
-	EndAt        time.Time
-	Version      int64
-	AuctionID    int64
-	FirstAmount  int64
-	BidsBefore   int64
-	AcceptedAt   time.Time
-	Seqs         []int64
-	BidderIds    []int64
-	Paddles      []int32
-	Amounts      []int64
-	RequestIds   []uuid.UUID
-	FirstSeq     *int64
-}
-
-type AuctionBidsWriteRow struct {
-	ID  int64
-	Seq int64
-}
-
-// AuctionBidsWrite moves the auction and appends a batch of decided bids, with their event, in one statement: all or nothing.
-// Its WHERE states the rule once more, against the clock and the row as they are now; no row back means that the
-// decision no longer holds and must be made again.
-func (q *Queries) AuctionBidsWrite(ctx context.Context, arg AuctionBidsWriteParams) ([]AuctionBidsWriteRow, error) {
-	rows, err := q.db.Query(ctx, AuctionBidsWrite,
-		arg.CurrentPrice,
-		arg.LeaderID,
-		arg.LeaderPaddle,
-		arg.BidCount,
-		arg.BidderCount,
-		arg.EndAt,
-		arg.Version,
-		arg.AuctionID,
-		arg.FirstAmount,
-		arg.BidsBefore,
-		arg.AcceptedAt,
-		arg.Seqs,
-		arg.BidderIds,
-		arg.Paddles,
-		arg.Amounts,
-		arg.RequestIds,
-		arg.FirstSeq,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AuctionBidsWriteRow
-	for rows.Next() {
-		var i AuctionBidsWriteRow
-		if err := rows.Scan(&i.ID, &i.Seq); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const AuctionByRequest = `-- name: AuctionByRequest :one
 SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description FROM auctions JOIN lots ON lots.auction_id = auctions.id
 WHERE auctions.seller_id = $1 AND auctions.request_id = $2
@@ -737,6 +639,57 @@ func (q *Queries) AuctionsLive(ctx context.Context, ids []int64) ([]AuctionsLive
 	return items, nil
 }
 
+const AuctionsLock = `-- name: AuctionsLock :many
+SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price, lane_epoch FROM auctions WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+`
+
+// AuctionsLock takes the row locks of several auctions, always in the order of their ids, so that no
+// two transactions wait for each other. It passes over those that somebody else holds.
+func (q *Queries) AuctionsLock(ctx context.Context, ids []int64) ([]Auction, error) {
+	rows, err := q.db.Query(ctx, AuctionsLock, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Auction
+	for rows.Next() {
+		var i Auction
+		if err := rows.Scan(
+			&i.ID,
+			&i.SellerID,
+			&i.Currency,
+			&i.CurrencyDigits,
+			&i.StartPrice,
+			&i.MinIncrement,
+			&i.CurrentPrice,
+			&i.LeaderID,
+			&i.LeaderPaddle,
+			&i.BidCount,
+			&i.BidderCount,
+			&i.Status,
+			&i.Lane,
+			&i.SoftCloseWindowSeconds,
+			&i.SoftCloseExtendSeconds,
+			&i.StartAt,
+			&i.EndAt,
+			&i.OriginalEndAt,
+			&i.ClosedAt,
+			&i.CreatedAt,
+			&i.Version,
+			&i.RequestID,
+			&i.NominalPrice,
+			&i.LaneEpoch,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const AuctionsOfSellerCount = `-- name: AuctionsOfSellerCount :one
 SELECT count(*) FILTER (WHERE newest.status IN ('OPEN', 'SCHEDULED')) AS lasting,
     count(*) FILTER (WHERE newest.status IN ('OPEN', 'SCHEDULED') AND newest.lane = 'hot') AS hot,
@@ -762,6 +715,116 @@ func (q *Queries) AuctionsOfSellerCount(ctx context.Context, arg AuctionsOfSelle
 	var i AuctionsOfSellerCountRow
 	err := row.Scan(&i.Lasting, &i.Hot, &i.Lately)
 	return i, err
+}
+
+const BidsWrite = `-- name: BidsWrite :many
+WITH decided AS (
+    SELECT unnest($1::bigint[]) AS id, unnest($2::bigint[]) AS current_price,
+        unnest($3::bigint[]) AS leader_id, unnest($4::integer[]) AS leader_paddle,
+        unnest($5::bigint[]) AS bid_count, unnest($6::integer[]) AS bidder_count,
+        unnest($7::timestamptz[]) AS end_at, unnest($8::bigint[]) AS version,
+        unnest($9::bigint[]) AS first_amount, unnest($10::bigint[]) AS bids_before
+), moved AS (
+    UPDATE auctions
+    SET current_price = decided.current_price,
+        leader_id     = decided.leader_id,
+        leader_paddle = decided.leader_paddle,
+        bid_count     = decided.bid_count,
+        bidder_count  = decided.bidder_count,
+        end_at        = decided.end_at,
+        status        = 'OPEN',
+        version       = decided.version
+    FROM decided
+    WHERE auctions.id = decided.id
+      AND auctions.lane = 'standard'
+      AND auctions.status IN ('OPEN', 'SCHEDULED')
+      AND auctions.start_at <= clock_timestamp()
+      AND auctions.end_at > clock_timestamp()
+      AND auctions.current_price + auctions.min_increment <= decided.first_amount
+      AND auctions.bid_count = decided.bids_before
+    RETURNING auctions.id, decided.bids_before, decided.bid_count
+), logged AS (
+    INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
+    SELECT moved.id, b.seq, b.bidder_id, b.paddle, b.amount, b.request_id, $11
+    FROM (SELECT unnest($12::bigint[]) AS auction_id, unnest($13::bigint[]) AS seq,
+        unnest($14::bigint[]) AS bidder_id, unnest($15::integer[]) AS paddle,
+        unnest($16::bigint[]) AS amount, unnest($17::uuid[]) AS request_id) AS b
+    JOIN moved ON moved.id = b.auction_id
+    RETURNING bids.auction_id, bids.seq, bids.id
+), told AS (
+    INSERT INTO outbox (topic, auction_id, first_seq, last_seq)
+    SELECT 'bid-accepted', moved.id, moved.bids_before + 1, moved.bid_count FROM moved
+)
+SELECT logged.auction_id, logged.seq, logged.id FROM logged
+`
+
+type BidsWriteParams struct {
+	AuctionIds    []int64
+	CurrentPrices []int64
+	LeaderIds     []int64
+	LeaderPaddles []int32
+	BidCounts     []int64
+	BidderCounts  []int32
+	EndAts        []time.Time
+	Versions      []int64
+	FirstAmounts  []int64
+	BidsBefore    []int64
+	AcceptedAt    time.Time
+	BidAuctionIds []int64
+	BidSeqs       []int64
+	BidBidderIds  []int64
+	BidPaddles    []int32
+	BidAmounts    []int64
+	BidRequestIds []uuid.UUID
+}
+
+type BidsWriteRow struct {
+	AuctionID int64
+	Seq       int64
+	ID        int64
+}
+
+// BidsWrite moves auctions and appends the bids that were decided, with their events, in one
+// statement. Its WHERE states the rule once more for each auction, against the clock and the row as
+// they are now. An auction that is not among the rows which come back was left as it is, with all its
+// bids: its decision no longer holds and must be made again. The n-th of the figures that describe
+// auctions belong together, and so do the n-th of those that describe bids (bid_*).
+func (q *Queries) BidsWrite(ctx context.Context, arg BidsWriteParams) ([]BidsWriteRow, error) {
+	rows, err := q.db.Query(ctx, BidsWrite,
+		arg.AuctionIds,
+		arg.CurrentPrices,
+		arg.LeaderIds,
+		arg.LeaderPaddles,
+		arg.BidCounts,
+		arg.BidderCounts,
+		arg.EndAts,
+		arg.Versions,
+		arg.FirstAmounts,
+		arg.BidsBefore,
+		arg.AcceptedAt,
+		arg.BidAuctionIds,
+		arg.BidSeqs,
+		arg.BidBidderIds,
+		arg.BidPaddles,
+		arg.BidAmounts,
+		arg.BidRequestIds,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BidsWriteRow
+	for rows.Next() {
+		var i BidsWriteRow
+		if err := rows.Scan(&i.AuctionID, &i.Seq, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const Clock = `-- name: Clock :one

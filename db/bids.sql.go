@@ -76,6 +76,48 @@ func (q *Queries) BidPaddles(ctx context.Context, arg BidPaddlesParams) ([]BidPa
 	return items, nil
 }
 
+const BidPaddlesOfMany = `-- name: BidPaddlesOfMany :many
+SELECT wanted.auction_id::bigint AS auction_id, wanted.bidder_id::bigint AS bidder_id, known.paddle
+FROM (SELECT unnest($1::bigint[]) AS auction_id, unnest($2::bigint[]) AS bidder_id) AS wanted
+CROSS JOIN LATERAL (
+    SELECT b.paddle FROM bids b
+    WHERE b.bidder_id = wanted.bidder_id AND b.auction_id = wanted.auction_id LIMIT 1
+) AS known
+`
+
+type BidPaddlesOfManyParams struct {
+	AuctionIds []int64
+	BidderIds  []int64
+}
+
+type BidPaddlesOfManyRow struct {
+	AuctionID int64
+	BidderID  int64
+	Paddle    int32
+}
+
+// BidPaddlesOfMany is BidPaddles for bidders of several auctions: the n-th bidder bids in the n-th
+// auction.
+func (q *Queries) BidPaddlesOfMany(ctx context.Context, arg BidPaddlesOfManyParams) ([]BidPaddlesOfManyRow, error) {
+	rows, err := q.db.Query(ctx, BidPaddlesOfMany, arg.AuctionIds, arg.BidderIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BidPaddlesOfManyRow
+	for rows.Next() {
+		var i BidPaddlesOfManyRow
+		if err := rows.Scan(&i.AuctionID, &i.BidderID, &i.Paddle); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const BidsAfter = `-- name: BidsAfter :many
 SELECT id, auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at FROM bids WHERE auction_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
 `
@@ -184,6 +226,54 @@ func (q *Queries) BidsByRequest(ctx context.Context, arg BidsByRequestParams) ([
 	var items []BidsByRequestRow
 	for rows.Next() {
 		var i BidsByRequestRow
+		if err := rows.Scan(
+			&i.Bid.ID,
+			&i.Bid.AuctionID,
+			&i.Bid.Seq,
+			&i.Bid.BidderID,
+			&i.Bid.Paddle,
+			&i.Bid.Amount,
+			&i.Bid.RequestID,
+			&i.Bid.AcceptedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const BidsByRequestOfMany = `-- name: BidsByRequestOfMany :many
+SELECT bids.id, bids.auction_id, bids.seq, bids.bidder_id, bids.paddle, bids.amount, bids.request_id, bids.accepted_at
+FROM (SELECT unnest($1::bigint[]) AS auction_id, unnest($2::uuid[]) AS request_id) AS wanted
+CROSS JOIN LATERAL (
+    SELECT id, auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at FROM bids b WHERE b.auction_id = wanted.auction_id AND b.request_id = wanted.request_id LIMIT 1
+) AS bids
+`
+
+type BidsByRequestOfManyParams struct {
+	AuctionIds []int64
+	RequestIds []uuid.UUID
+}
+
+type BidsByRequestOfManyRow struct {
+	Bid Bid
+}
+
+// BidsByRequestOfMany is BidsByRequest for keys of several auctions: the n-th key was sent to the n-th
+// auction.
+func (q *Queries) BidsByRequestOfMany(ctx context.Context, arg BidsByRequestOfManyParams) ([]BidsByRequestOfManyRow, error) {
+	rows, err := q.db.Query(ctx, BidsByRequestOfMany, arg.AuctionIds, arg.RequestIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BidsByRequestOfManyRow
+	for rows.Next() {
+		var i BidsByRequestOfManyRow
 		if err := rows.Scan(
 			&i.Bid.ID,
 			&i.Bid.AuctionID,

@@ -92,56 +92,34 @@ func (q *Queries) AuctionBidsSettle(ctx context.Context, arg AuctionBidsSettlePa
 const AuctionHotClose = `-- name: AuctionHotClose :one
 WITH closed AS (
     UPDATE auctions a
-    SET status = 'CLOSED', closed_at = GREATEST(clock_timestamp(), a.end_at), version = a.version + 1
-    WHERE a.id = $1 AND a.lane = 'hot' AND a.lane_epoch = $2 AND a.status = 'OPEN'
-    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
+    SET status = 'CLOSED', closed_at = $1, version = $2
+    WHERE a.id = $3 AND a.lane = 'hot' AND a.lane_epoch = $4 AND a.status = 'OPEN'
+    RETURNING a.id
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch FROM closed AS auctions
+SELECT closed.id FROM closed
 `
 
 type AuctionHotCloseParams struct {
+	ClosedAt  *time.Time
+	Version   int64
 	ID        int64
 	LaneEpoch int64
 }
 
-type AuctionHotCloseRow struct {
-	Auction Auction
-}
-
-// AuctionHotClose closes a hot auction whose end has come by Redis's clock, with its event. Sent under AuctionLock, once all that Redis
-// decided is in the log. PostgreSQL's clock may be behind Redis's; an auction is never closed before its end.
-func (q *Queries) AuctionHotClose(ctx context.Context, arg AuctionHotCloseParams) (AuctionHotCloseRow, error) {
-	row := q.db.QueryRow(ctx, AuctionHotClose, arg.ID, arg.LaneEpoch)
-	var i AuctionHotCloseRow
-	err := row.Scan(
-		&i.Auction.ID,
-		&i.Auction.SellerID,
-		&i.Auction.Currency,
-		&i.Auction.CurrencyDigits,
-		&i.Auction.StartPrice,
-		&i.Auction.MinIncrement,
-		&i.Auction.CurrentPrice,
-		&i.Auction.LeaderID,
-		&i.Auction.LeaderPaddle,
-		&i.Auction.BidCount,
-		&i.Auction.BidderCount,
-		&i.Auction.Status,
-		&i.Auction.Lane,
-		&i.Auction.SoftCloseWindowSeconds,
-		&i.Auction.SoftCloseExtendSeconds,
-		&i.Auction.StartAt,
-		&i.Auction.EndAt,
-		&i.Auction.OriginalEndAt,
-		&i.Auction.ClosedAt,
-		&i.Auction.CreatedAt,
-		&i.Auction.Version,
-		&i.Auction.RequestID,
-		&i.Auction.NominalPrice,
-		&i.Auction.LaneEpoch,
+// AuctionHotClose closes a hot auction as the rulebook decided, with its event. Sent under AuctionLock,
+// once all that Redis decided is in the log. No row means that it is not what was decided about.
+func (q *Queries) AuctionHotClose(ctx context.Context, arg AuctionHotCloseParams) (int64, error) {
+	row := q.db.QueryRow(ctx, AuctionHotClose,
+		arg.ClosedAt,
+		arg.Version,
+		arg.ID,
+		arg.LaneEpoch,
 	)
-	return i, err
+	var id int64
+	err := row.Scan(&id)
+	return id, err
 }
 
 const AuctionHotDue = `-- name: AuctionHotDue :many

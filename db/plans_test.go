@@ -40,9 +40,9 @@ func TestPlansForAnyArgumentsReadByIndex(t *testing.T) {
 			fillMuch(exec)
 		}
 		for _, statement := range []string{
-			db.AuctionBidsWrite, db.AuctionCancel, db.AuctionCloseDue, db.AuctionCloseOne, db.AuctionDueIDs, db.AuctionByRequest, db.AuctionLock, db.AuctionNextDue,
+			db.AuctionsLock, db.BidsWrite, db.AuctionCancel, db.AuctionCloseDue, db.AuctionCloseOne, db.AuctionDueIDs, db.AuctionByRequest, db.AuctionLock, db.AuctionNextDue,
 			db.AuctionsOfSellerCount,
-			db.AuctionOpenDue, db.AuctionVersions, db.AuctionsLive, db.BidMineIn, db.BidPaddles, db.BidsAfter, db.BidsBetween, db.BidsByRequest, db.BidsLatest,
+			db.AuctionOpenDue, db.AuctionVersions, db.AuctionsLive, db.BidMineIn, db.BidPaddles, db.BidsAfter, db.BidsBetween, db.BidsByRequest, db.BidsByRequestOfMany, db.BidPaddlesOfMany, db.BidsLatest,
 			db.BidsLatestOfMany, db.AuctionBidsSettle, db.AuctionHotClose, db.AuctionHotDue, db.AuctionHotOpen, db.AuctionLockIfFree, db.AuctionMoveHot,
 			db.AuctionMoveStandard, db.AuctionRow, db.BidPaddlesAll, db.OutboxAuctions, db.OutboxBacklog, db.OutboxBids, db.OutboxDelete, db.OutboxHead,
 		} {

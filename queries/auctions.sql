@@ -7,39 +7,55 @@ SELECT clock_timestamp()::timestamptz AS now;
 -- NO KEY: rows that refer to the auction may still be written.
 SELECT * FROM auctions WHERE id = @id FOR NO KEY UPDATE;
 
--- name: AuctionBidsWrite :many
--- AuctionBidsWrite moves the auction and appends a batch of decided bids, with their event, in one statement: all or nothing.
--- Its WHERE states the rule once more, against the clock and the row as they are now; no row back means that the
--- decision no longer holds and must be made again.
-WITH moved AS (
+-- name: AuctionsLock :many
+-- AuctionsLock takes the row locks of several auctions, always in the order of their ids, so that no
+-- two transactions wait for each other. It passes over those that somebody else holds.
+SELECT * FROM auctions WHERE id = ANY(@ids::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: BidsWrite :many
+-- BidsWrite moves auctions and appends the bids that were decided, with their events, in one
+-- statement. Its WHERE states the rule once more for each auction, against the clock and the row as
+-- they are now. An auction that is not among the rows which come back was left as it is, with all its
+-- bids: its decision no longer holds and must be made again. The n-th of the figures that describe
+-- auctions belong together, and so do the n-th of those that describe bids (bid_*).
+WITH decided AS (
+    SELECT unnest(@auction_ids::bigint[]) AS id, unnest(@current_prices::bigint[]) AS current_price,
+        unnest(@leader_ids::bigint[]) AS leader_id, unnest(@leader_paddles::integer[]) AS leader_paddle,
+        unnest(@bid_counts::bigint[]) AS bid_count, unnest(@bidder_counts::integer[]) AS bidder_count,
+        unnest(@end_ats::timestamptz[]) AS end_at, unnest(@versions::bigint[]) AS version,
+        unnest(@first_amounts::bigint[]) AS first_amount, unnest(@bids_before::bigint[]) AS bids_before
+), moved AS (
     UPDATE auctions
-    SET current_price = @current_price,
-        leader_id     = @leader_id,
-        leader_paddle = @leader_paddle,
-        bid_count     = @bid_count,
-        bidder_count  = @bidder_count,
-        end_at        = @end_at,
+    SET current_price = decided.current_price,
+        leader_id     = decided.leader_id,
+        leader_paddle = decided.leader_paddle,
+        bid_count     = decided.bid_count,
+        bidder_count  = decided.bidder_count,
+        end_at        = decided.end_at,
         status        = 'OPEN',
-        version       = @version
-    WHERE auctions.id = @auction_id
-      AND lane = 'standard'
-      AND status IN ('OPEN', 'SCHEDULED')
-      AND start_at <= clock_timestamp()
-      AND end_at > clock_timestamp()
-      AND current_price + min_increment <= @first_amount
-      AND bid_count = @bids_before
-    RETURNING auctions.id
+        version       = decided.version
+    FROM decided
+    WHERE auctions.id = decided.id
+      AND auctions.lane = 'standard'
+      AND auctions.status IN ('OPEN', 'SCHEDULED')
+      AND auctions.start_at <= clock_timestamp()
+      AND auctions.end_at > clock_timestamp()
+      AND auctions.current_price + auctions.min_increment <= decided.first_amount
+      AND auctions.bid_count = decided.bids_before
+    RETURNING auctions.id, decided.bids_before, decided.bid_count
 ), logged AS (
     INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
     SELECT moved.id, b.seq, b.bidder_id, b.paddle, b.amount, b.request_id, @accepted_at
-    FROM moved, (SELECT unnest(@seqs::bigint[]) AS seq, unnest(@bidder_ids::bigint[]) AS bidder_id,
-        unnest(@paddles::integer[]) AS paddle, unnest(@amounts::bigint[]) AS amount, unnest(@request_ids::uuid[]) AS request_id) AS b
-    RETURNING bids.id, bids.seq
+    FROM (SELECT unnest(@bid_auction_ids::bigint[]) AS auction_id, unnest(@bid_seqs::bigint[]) AS seq,
+        unnest(@bid_bidder_ids::bigint[]) AS bidder_id, unnest(@bid_paddles::integer[]) AS paddle,
+        unnest(@bid_amounts::bigint[]) AS amount, unnest(@bid_request_ids::uuid[]) AS request_id) AS b
+    JOIN moved ON moved.id = b.auction_id
+    RETURNING bids.auction_id, bids.seq, bids.id
 ), told AS (
     INSERT INTO outbox (topic, auction_id, first_seq, last_seq)
-    SELECT 'bid-accepted', moved.id, @first_seq, @bid_count FROM moved
+    SELECT 'bid-accepted', moved.id, moved.bids_before + 1, moved.bid_count FROM moved
 )
-SELECT logged.id, logged.seq FROM logged ORDER BY logged.seq;
+SELECT logged.auction_id, logged.seq, logged.id FROM logged;
 
 -- name: AuctionInsert :one
 -- AuctionInsert opens an auction with its words. A seller's request id that was used before inserts nothing.

@@ -15,6 +15,25 @@ CROSS JOIN LATERAL (
     SELECT b.paddle FROM bids b WHERE b.bidder_id = wanted.bidder_id AND b.auction_id = @auction_id LIMIT 1
 ) AS known;
 
+-- name: BidsByRequestOfMany :many
+-- BidsByRequestOfMany is BidsByRequest for keys of several auctions: the n-th key was sent to the n-th
+-- auction.
+SELECT sqlc.embed(bids)
+FROM (SELECT unnest(@auction_ids::bigint[]) AS auction_id, unnest(@request_ids::uuid[]) AS request_id) AS wanted
+CROSS JOIN LATERAL (
+    SELECT * FROM bids b WHERE b.auction_id = wanted.auction_id AND b.request_id = wanted.request_id LIMIT 1
+) AS bids;
+
+-- name: BidPaddlesOfMany :many
+-- BidPaddlesOfMany is BidPaddles for bidders of several auctions: the n-th bidder bids in the n-th
+-- auction.
+SELECT wanted.auction_id::bigint AS auction_id, wanted.bidder_id::bigint AS bidder_id, known.paddle
+FROM (SELECT unnest(@auction_ids::bigint[]) AS auction_id, unnest(@bidder_ids::bigint[]) AS bidder_id) AS wanted
+CROSS JOIN LATERAL (
+    SELECT b.paddle FROM bids b
+    WHERE b.bidder_id = wanted.bidder_id AND b.auction_id = wanted.auction_id LIMIT 1
+) AS known;
+
 -- name: BidsLatest :many
 -- BidsLatest are an auction's newest bids, newest first.
 SELECT * FROM bids WHERE auction_id = @auction_id ORDER BY seq DESC LIMIT @row_limit;

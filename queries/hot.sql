@@ -49,17 +49,17 @@ FROM moved, (SELECT unnest(@ids::bigint[]) AS id, unnest(@seqs::bigint[]) AS seq
     unnest(@accepted_ats::timestamptz[]) AS accepted_at) AS b;
 
 -- name: AuctionHotClose :one
--- AuctionHotClose closes a hot auction whose end has come by Redis's clock, with its event. Sent under AuctionLock, once all that Redis
--- decided is in the log. PostgreSQL's clock may be behind Redis's; an auction is never closed before its end.
+-- AuctionHotClose closes a hot auction as the rulebook decided, with its event. Sent under AuctionLock,
+-- once all that Redis decided is in the log. No row means that it is not what was decided about.
 WITH closed AS (
     UPDATE auctions a
-    SET status = 'CLOSED', closed_at = GREATEST(clock_timestamp(), a.end_at), version = a.version + 1
+    SET status = 'CLOSED', closed_at = @closed_at, version = @version
     WHERE a.id = @id AND a.lane = 'hot' AND a.lane_epoch = @lane_epoch AND a.status = 'OPEN'
-    RETURNING a.*
+    RETURNING a.id
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
 )
-SELECT sqlc.embed(auctions) FROM closed AS auctions;
+SELECT closed.id FROM closed;
 
 -- name: AuctionHotOpen :many
 -- AuctionHotOpen names the hot auctions that Redis may decide for, from an id on, with how far the log is.

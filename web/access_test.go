@@ -2,9 +2,8 @@ package web_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"martelo/app/auction"
+	"martelo/app/auctioneer"
 	"martelo/web"
 )
 
@@ -115,15 +115,13 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 
 func TestWhatIsOursToKnowStaysOurs(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(d *web.Deps) {
-		d.Cancel = func(_ context.Context, id int64, _ auction.Actor) error {
-			if id == 1 {
-				panic("secret panic")
-			}
-			return errSecret
-		}
+	h := open(t, func(o *auctioneer.Options) {
+		o.Announce = func(auction.Update) { panic("secret panic") }
 	})
-	for _, id := range []string{"1", "2"} {
+	panics, fails := h.lot(), h.lot()
+	h.exec(fmt.Sprintf(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'secret fault'; END $$;
+		CREATE TRIGGER fail BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id = %d) EXECUTE FUNCTION fail()`, fails))
+	for _, id := range []string{strconv.FormatInt(panics, 10), strconv.FormatInt(fails, 10)} {
 		got := h.post("/auctions/"+id+"/cancel", h.admin, "", header("X-Request-Id", "mine-"+id))
 		got.problem(t, 500, "internal_error")
 		if strings.Contains(got.Body.String(), "secret") {
@@ -220,8 +218,6 @@ func TestMetricsCountOutcomes(t *testing.T) {
 		}
 	}
 }
-
-var errSecret = errors.New("secret fault")
 
 // from has a request come from an address.
 func from(address string) ask { return func(r *http.Request) { r.RemoteAddr = address } }

@@ -23,7 +23,7 @@ func (s *Server) auctionCancel(c echo.Context) error {
 	if err := s.emptyForm(c); err != nil {
 		return err
 	}
-	refusal := s.Cancel(c.Request().Context(), id, who.Actor())
+	refusal := s.Auctioneer.Cancel(c.Request().Context(), id, who.Actor())
 	if asksPage(c.Request()) {
 		return s.auctionCancelPage(c, id, refusal)
 	}

@@ -42,7 +42,7 @@ func (s *Server) auctionCreate(c echo.Context) error {
 		return wrong
 	}
 	draft.SellerID, draft.Key = who.ID, key
-	id, err := s.Open(c.Request().Context(), draft)
+	id, err := s.Auctioneer.Open(c.Request().Context(), draft)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 		return s.createRefused(c, form, lot, err)
 	}
 	lot.draft.SellerID = who.ID
-	id, err := s.Open(c.Request().Context(), lot.draft)
+	id, err := s.Auctioneer.Open(c.Request().Context(), lot.draft)
 	if err != nil {
 		return s.createRefused(c, form, lot, err)
 	}
@@ -155,7 +155,7 @@ func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, w
 		return err
 	}
 	return s.page(c, status, pages.Create(pages.CreateView{
-		PageView: frame, Form: form, Problems: wrong, OffersHot: s.OffersHot(c.Request().Context()),
+		PageView: frame, Form: form, Problems: wrong, OffersHot: s.Auctioneer.OffersHot(c.Request().Context()),
 	}))
 }
 

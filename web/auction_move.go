@@ -26,7 +26,7 @@ func (s *Server) auctionMove(c echo.Context) error {
 	if wrong != nil {
 		return wrong
 	}
-	if err := s.Move(c.Request().Context(), id, who.Actor(), auction.Lane(lane)); err != nil {
+	if err := s.Auctioneer.Move(c.Request().Context(), id, who.Actor(), auction.Lane(lane)); err != nil {
 		return err
 	}
 	moved, err := s.Catalog.One(c.Request().Context(), id)

@@ -119,7 +119,7 @@ func (e *unreadableError) Unwrap() error { return e.cause }
 
 func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, typed *typedBid) (auction.Bid, bool, error) {
 	ctx := c.Request().Context()
-	currency, err := s.Currency(ctx, id)
+	currency, err := s.Auctioneer.Currency(ctx, id)
 	if err != nil {
 		return auction.Bid{}, false, s.refusedBid(err)
 	}

@@ -94,7 +94,7 @@ func (s *Server) place(ctx context.Context, r auction.Request) (auction.Bid, boo
 	if wait := s.Limits.Bid(ctx, r.BidderID, r.AuctionID, r.Key); wait > 0 {
 		return auction.Bid{}, false, s.refusedBid(&limitedError{wait: wait})
 	}
-	bid, replayed, err := s.Place(ctx, r)
+	bid, replayed, err := s.Auctioneer.Place(ctx, r)
 	switch {
 	case err != nil:
 		return bid, false, s.refusedBid(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"martelo/app/auction"
+	"martelo/app/auctioneer"
 	"martelo/db/dbtest"
-	"martelo/web"
 )
 
 // readOnly makes the house's database one that only reads, as a standby is after a failover.
@@ -41,13 +41,8 @@ func afterBids(t *testing.T, url string, happens func(*house)) *house {
 	t.Helper()
 	var h *house
 	var once sync.Once
-	h = openOn(t, url, dbtest.Redis(t), func(d *web.Deps) {
-		place := d.Place
-		d.Place = func(ctx context.Context, r auction.Request) (auction.Bid, bool, error) {
-			bid, replayed, err := place(ctx, r)
-			once.Do(func() { happens(h) })
-			return bid, replayed, err
-		}
+	h = openOn(t, url, dbtest.Redis(t), func(o *auctioneer.Options) {
+		o.Announce = func(auction.Update) { once.Do(func() { happens(h) }) }
 	})
 	return h
 }

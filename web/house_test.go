@@ -15,17 +15,17 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/account"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 	"martelo/app/catalog"
 	"martelo/app/draft"
 	"martelo/app/limits"
 	"martelo/app/live"
-	"martelo/app/selling"
 	"martelo/db"
 	"martelo/db/dbtest"
 	"martelo/web"
@@ -51,13 +51,14 @@ type who struct {
 	token string
 }
 
-// open makes a house and people in it. Changes are made to what the door stands on before it is built.
-func open(t testing.TB, changes ...func(*web.Deps)) *house {
+// open makes a house and people in it. Changes are made to what it is built from: each is a
+// func(*web.Deps) or a func(*auctioneer.Options).
+func open(t testing.TB, changes ...any) *house {
 	t.Helper()
 	return openOn(t, dbtest.URL(t), dbtest.Redis(t), changes...)
 }
 
-func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...func(*web.Deps)) *house {
+func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...any) *house {
 	t.Helper()
 	pool, err := db.OpenReader(databaseURL, 8)
 	if err != nil {
@@ -69,23 +70,33 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...fu
 	metrics := prometheus.NewRegistry()
 	identity := dbtest.Identity(t, pool, store)
 	h.hub = live.New(live.Options{Database: pool, Redis: store, House: identity, Metrics: metrics, Log: log})
-	desk := bidding.New(pool, h.hub.Announce, log, metrics)
-	sellers := selling.New(pool, h.hub.Announce, log)
+	options := auctioneer.Options{Database: pool, Announce: h.hub.Announce, Log: log, Metrics: metrics}
+	for _, change := range changes {
+		if change, ok := change.(func(*auctioneer.Options)); ok {
+			change(&options)
+		}
+	}
+	changesAuctions := auctioneer.New(options)
 	limit := limits.Open(store, identity, log)
 	h.limits = limit
 	deps := web.Deps{
 		Log: log, Metrics: metrics, People: h.people, Drafts: draft.New(pool), Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
-		Currency: desk.Currency, Place: desk.Place, Open: sellers.Open, Cancel: sellers.Cancel, PingDatabase: pool.Ping, PingRedis: limit.Ping, OpenSelling: true,
-		OffersHot: func(context.Context) bool { return false },
+		Auctioneer: changesAuctions, OpenSelling: true,
 	}
 	for _, change := range changes {
-		change(&deps)
+		switch change := change.(type) {
+		case func(*auctioneer.Options):
+		case func(*web.Deps):
+			change(&deps)
+		default:
+			t.Fatalf("a house cannot be changed by a %T", change)
+		}
 	}
 	h.door = web.New(deps)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := desk.Stop(ctx); err != nil {
+		if err := changesAuctions.Stop(ctx); err != nil {
 			t.Error(err)
 		}
 		if err := limit.Close(); err != nil {
@@ -116,6 +127,20 @@ func (h *house) exec(statement string, arguments ...any) {
 	if _, err := h.pool.Exec(h.Context(), statement, arguments...); err != nil {
 		h.Fatal(err)
 	}
+}
+
+// texts returns a query's texts.
+func (h *house) texts(query string) []string {
+	h.Helper()
+	rows, err := h.pool.Query(h.Context(), query)
+	if err != nil {
+		h.Fatal(err)
+	}
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		h.Fatal(err)
+	}
+	return texts
 }
 
 // lot opens a plain auction: dollars, start 1000, step 10, for an hour.

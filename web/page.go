@@ -11,7 +11,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
-	"martelo/app/selling"
+	"martelo/app/auctioneer"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
@@ -151,11 +151,11 @@ func (s *Server) seeOther(c echo.Context, path string) error {
 func problems(err error) (components.Problems, bool) {
 	var fields auction.FieldErrors
 	var one *auction.FieldError
-	var tooMany *selling.TooManyError
+	var tooMany *auctioneer.TooManyError
 	switch {
 	case errors.As(err, &tooMany):
 		return components.Problems{{Text: tooMany.Advice}}, true
-	case errors.Is(err, selling.ErrKeyReused):
+	case errors.Is(err, auctioneer.ErrKeyReused):
 		return components.Problems{{Text: "This form was published before, with other words or figures in it. Find that lot under My lots; for another one begin with an empty form."}}, true
 	case errors.As(err, &fields):
 	case errors.As(err, &one):

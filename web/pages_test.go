@@ -1,10 +1,10 @@
 package web_test
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"martelo/app/account"
-	"martelo/app/auction"
+	"martelo/app/auctioneer"
+	"martelo/app/hot"
+	"martelo/db/dbtest"
 	"martelo/templates/pages"
 	"martelo/web"
 )
@@ -434,12 +436,13 @@ func TestCreatingInSteps(t *testing.T) {
 func TestChoosingTheLane(t *testing.T) {
 	t.Parallel()
 	for _, offered := range []bool{false, true} {
-		var drafts []auction.Draft
-		h := open(t, func(d *web.Deps) {
-			d.OffersHot = func(context.Context) bool { return offered }
-			d.Open = func(_ context.Context, draft auction.Draft) (int64, error) {
-				drafts = append(drafts, draft)
-				return 0, auction.ErrUnavailable
+		store := dbtest.Redis(t)
+		h := openOn(t, dbtest.URL(t), store, func(o *auctioneer.Options) {
+			if offered {
+				o.Hot = hot.New(hot.Options{
+					Database: o.Database, Redis: store, House: dbtest.Identity(t, o.Database, store), Log: o.Log, Metrics: o.Metrics,
+				})
+				t.Cleanup(func() { _ = o.Hot.Close() })
 			}
 		})
 		b, _ := h.signedUp("ana@example.com")
@@ -460,9 +463,10 @@ func TestChoosingTheLane(t *testing.T) {
 		form["step"] = "publish"
 		b.submit("/auctions", form)
 		delete(form, "lane")
+		form["key"] = uuid.NewString()
 		b.submit("/auctions", form)
-		if len(drafts) != 2 || drafts[0].Lane != auction.Hot || drafts[1].Lane != auction.Standard {
-			t.Errorf("opened %+v", drafts)
+		if lanes := h.texts(`SELECT lane FROM auctions ORDER BY id`); !slices.Equal(lanes, []string{"hot", "standard"}) {
+			t.Errorf("opened in the lanes %v", lanes)
 		}
 	}
 }

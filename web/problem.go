@@ -10,9 +10,9 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/auctioneer"
 	"martelo/app/catalog"
 	"martelo/app/live"
-	"martelo/app/selling"
 	"martelo/templates/components"
 )
 
@@ -104,7 +104,7 @@ var plainProblems = []struct {
 	{auction.ErrHasBids, 409, "has_bids", "Auction has bids", "After the first bid only an admin can cancel the auction."},
 	{errTooLarge, 413, "too_large", "Too large", "A body has at most 64 KiB."},
 	{errUnsupportedMedia, 415, "unsupported_media_type", "Unsupported media type", "Send application/json."},
-	{selling.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "Another auction was opened with this key. Use a fresh one for each auction."},
+	{auctioneer.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "Another auction was opened with this key. Use a fresh one for each auction."},
 	{auction.ErrKeyReused, 422, "idempotency_key_reused", "Idempotency key reused", "This key was used before with another bidder or amount. Use a fresh one for another bid."},
 }
 
@@ -163,7 +163,7 @@ func describeFigures(err error) (problem, bool) {
 		fields     auction.FieldErrors
 		unreadable *unreadableError
 		full       *live.Refusal
-		tooMany    *selling.TooManyError
+		tooMany    *auctioneer.TooManyError
 	)
 	switch {
 	case errors.As(err, &tooMany):

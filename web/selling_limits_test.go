@@ -1,17 +1,13 @@
 package web_test
 
 import (
-	"context"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
+	"martelo/app/auctioneer"
 
-	"martelo/app/auction"
-	"martelo/app/selling"
-	"martelo/web"
+	"github.com/google/uuid"
 )
 
 func draftOf(title string) map[string]any {
@@ -51,17 +47,11 @@ func TestAKeyOpensOneAuction(t *testing.T) {
 // One seller opens so many auctions and no more, and is told when to go on.
 func TestASellerOpensSoMany(t *testing.T) {
 	t.Parallel()
-	var h *house
-	var limits selling.Limits
-	h = open(t, func(d *web.Deps) {
-		d.Open = func(ctx context.Context, draft auction.Draft) (int64, error) {
-			desk := selling.New(h.pool, func(auction.Update) {}, slog.New(slog.DiscardHandler)).WithLimits(limits)
-			return desk.Open(ctx, draft)
-		}
-	})
-	for name, of := range map[string]selling.Limits{"a minute": {OpensPerMinute: 3}, "at a time": {Lasting: 3}} {
+	for name, limits := range map[string]auctioneer.SellerLimits{
+		"a minute": {OpensPerMinute: 3}, "at a time": {Lasting: 3},
+	} {
+		h := open(t, func(o *auctioneer.Options) { o.Sellers = limits })
 		seller := h.somebody("seller", false)
-		limits = of
 		for range 3 {
 			h.post("/auctions", seller, draftOf("A lot"), key(uuid.NewString())).status(t, 201)
 		}

@@ -3,7 +3,6 @@
 package web
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -16,12 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"martelo/app/account"
-	"martelo/app/auction"
+	"martelo/app/auctioneer"
 	"martelo/app/catalog"
 	"martelo/app/draft"
 	"martelo/app/limits"
 	"martelo/app/live"
-	"martelo/app/money"
 	"martelo/static"
 	"martelo/templates/components"
 	"martelo/templates/layouts"
@@ -47,22 +45,11 @@ type Deps struct {
 	Catalog *catalog.Catalog
 	Limits  *limits.Limits
 
-	// Place decides a bid; Open opens an auction; Cancel cancels one; Move puts one into a lane. Their errors are refusals of package auction, or wrap
-	// auction.ErrUnavailable.
-	// Currency is what an auction's bids are in, read where no crowd of readers stands before a bid.
-	Currency func(ctx context.Context, auctionID int64) (money.Currency, error)
-	Place    func(context.Context, auction.Request) (bid auction.Bid, replayed bool, err error)
-	Open     func(context.Context, auction.Draft) (id int64, err error)
-	Cancel   func(context.Context, int64, auction.Actor) error
-	Move     func(context.Context, int64, auction.Actor, auction.Lane) error
-	// OffersHot tells whether sellers may choose the hot lane.
-	OffersHot func(context.Context) bool
+	// Auctioneer takes bids, and opens, cancels and moves auctions.
+	Auctioneer *auctioneer.Auctioneer
 
 	// Hub is the live side of the node.
 	Hub *live.Hub
-
-	// PingDatabase and PingRedis tell whether the stores take writes.
-	PingDatabase, PingRedis func(context.Context) error
 
 	// PublicURL is where browsers find the house; nil while that is whatever host they ask for, without TLS.
 	PublicURL *url.URL
@@ -102,7 +89,7 @@ type Server struct {
 func New(deps Deps) *Server {
 	s := &Server{
 		Deps: deps, echo: echo.New(), readBodyWithin: readBodyWithin,
-		database: probe{ask: deps.PingDatabase}, redis: probe{ask: deps.PingRedis},
+		database: probe{ask: deps.Auctioneer.Ready}, redis: probe{ask: deps.Limits.Ping},
 	}
 	s.sessions = s.newSessions()
 	s.count()

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"martelo/app/auction"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 	"martelo/app/money"
 	"martelo/db"
 )
@@ -38,7 +38,7 @@ func (b *bench) ownDesk(ctx context.Context) (placer, error) {
 	if err != nil {
 		return placer{}, err
 	}
-	desk := bidding.New(pool, func(auction.Update) {}, slog.New(slog.DiscardHandler), nil)
+	desk := auctioneer.New(auctioneer.Options{Database: pool, Log: slog.New(slog.DiscardHandler)})
 	return placer{"the desk", desk.Place, func() { _ = desk.Stop(context.Background()); pool.Close() }}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"martelo/app/auction"
+	"martelo/app/hot"
 	"martelo/app/money"
 	"martelo/db"
 )
@@ -40,8 +41,7 @@ type Catalog struct {
 	pool      *pgxpool.Pool
 	queries   *db.Queries
 	searching chan struct{} // holds a place for each search under way
-	// show knows an auction's newest state when PostgreSQL may not yet.
-	show func(context.Context, db.Auction) (auction.State, []auction.Bid, bool)
+	hot       *hot.Lane     // nil: PostgreSQL alone is asked
 }
 
 // New makes a catalog of the house kept in a database. The pool is best one of db.OpenReader.
@@ -49,9 +49,10 @@ func New(pool *pgxpool.Pool) *Catalog {
 	return &Catalog{pool: pool, queries: db.New(pool), searching: make(chan struct{}, searchesMax)}
 }
 
-// WithHot lets one auction be read as the hot lane has it, whose state is exact at once. Lists and logs follow within two seconds.
-func (c *Catalog) WithHot(show func(context.Context, db.Auction) (auction.State, []auction.Bid, bool)) *Catalog {
-	c.show = show
+// WithHot lets one auction be read as the hot lane has it, whose state is exact at once. Lists and
+// logs follow within two seconds.
+func (c *Catalog) WithHot(lane *hot.Lane) *Catalog {
+	c.hot = lane
 	return c
 }
 
@@ -67,8 +68,8 @@ func (c *Catalog) One(ctx context.Context, id int64) (Auction, error) {
 		return Auction{}, db.Unavailable(err)
 	}
 	found := read(row)
-	if c.show != nil && found.Lane == auction.Hot {
-		if newest, _, knows := c.show(ctx, row.Auction); knows {
+	if c.hot != nil && found.Lane == auction.Hot {
+		if newest, _, knows := c.hot.Show(ctx, row.Auction); knows {
 			found.State = newest
 		}
 	}

@@ -43,7 +43,6 @@ type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the lane has connections of its own
 	House    *identity.House
-	Announce func(auction.Update)
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	// AllowWeaker offers the lane also on a Redis that may lose what it has acknowledged.
@@ -55,11 +54,9 @@ type Lane struct {
 	pool        *pgxpool.Pool
 	client      *redis.Client
 	house       *identity.House
-	announce    func(auction.Update)
 	log         *slog.Logger
 	metrics     laneMetrics
 	settler     *loop.Loop
-	closer      *loop.Loop
 	watcher     *loop.Loop
 	allowWeaker bool
 	ids         *ids
@@ -88,10 +85,9 @@ func New(o Options) *Lane {
 	client := ownClient(o.Redis)
 	client.AddHook(o.House)
 	return &Lane{
-		pool: o.Database, client: client, house: o.House, announce: o.Announce, log: o.Log, allowWeaker: o.AllowWeaker,
+		pool: o.Database, client: client, house: o.House, log: o.Log, allowWeaker: o.AllowWeaker,
 		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
 		settler: loop.New("settler", o.Log, o.Metrics),
-		closer:  loop.New("hot closer", o.Log, o.Metrics),
 		watcher: loop.New("hot watcher", o.Log, o.Metrics),
 		metrics: laneMetrics{
 			lag:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_hot_settle_lag_seconds", Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this node last looked."}),
@@ -195,11 +191,10 @@ func away(err error) error {
 	return fmt.Errorf("hot: %w: %w", auction.ErrUnavailable, err)
 }
 
-// Run settles and closes hot auctions until ctx ends. PostgreSQL and Redis may be away at any time.
+// Run settles hot auctions until ctx ends. PostgreSQL and Redis may be away at any time.
 func (l *Lane) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { l.settler.Keep(ctx, l.settleAll) })
-	running.Go(func() { l.closer.Keep(ctx, l.closeAll) })
 	running.Go(func() { l.watcher.Keep(ctx, l.watch) })
 	running.Wait()
 }

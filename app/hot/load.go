@@ -100,7 +100,7 @@ func (l *Lane) load(ctx context.Context, id int64) (*terms, error) {
 		return err
 	})
 	if err != nil {
-		return nil, storeFault(err)
+		return nil, StoreFault(err)
 	}
 	if stale.state != "" {
 		l.discard(ctx, stale)

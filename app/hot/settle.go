@@ -168,7 +168,7 @@ func (l *Lane) Settle(ctx context.Context, id, epoch int64) (lag time.Duration, 
 		lag = max(lag, oldest)
 		if err != nil {
 			l.stopIfDiffers(ctx, id, epoch, err)
-			return lag, storeFault(err)
+			return lag, StoreFault(err)
 		}
 		if settled < settleMax {
 			return lag, nil
@@ -371,8 +371,9 @@ func (l *Lane) isStopped(id, epoch int64) bool {
 	return l.noted[id] == epoch && epoch != 0
 }
 
-// storeFault reads an error of a transaction in which Redis was asked too.
-func storeFault(err error) error {
+// StoreFault reads an error of a transaction in which Redis was asked too. What means "not now" wraps
+// auction.ErrUnavailable.
+func StoreFault(err error) error {
 	if err == nil || errors.Is(err, ErrStandard) || auction.IsRefusal(err) || errors.Is(err, auction.ErrUnavailable) {
 		return err
 	}

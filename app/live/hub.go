@@ -20,9 +20,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
+	"martelo/app/hot"
 	"martelo/app/identity"
 	"martelo/app/loop"
-	"martelo/db"
 )
 
 const (
@@ -37,7 +37,7 @@ const (
 	crowdMin, crowdTail = 1000, 100
 )
 
-// Options are what a hub is made of. All but Limits and Exact are needed.
+// Options are what a hub is made of. All but Limits and Hot are needed.
 type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the hub has connections of its own
@@ -45,9 +45,9 @@ type Options struct {
 	Metrics  prometheus.Registerer
 	Log      *slog.Logger
 	Limits   Limits
-	// Exact knows the newest state and bids of an auction in the hot lane, whose row PostgreSQL may have a little later, and tells whether
-	// there can be nothing newer, be it the row itself. It may be nil.
-	Exact func(context.Context, db.Auction) (newest auction.State, recent []auction.Bid, knows, exact bool)
+	// Hot knows the newest state of an auction that Redis decides, whose row PostgreSQL may have a
+	// little later. It may be nil.
+	Hot *hot.Lane
 }
 
 // Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any time, also before Run.
@@ -100,7 +100,7 @@ func New(o Options) *Hub {
 	h.viewers = loop.New("viewers", o.Log, o.Metrics)
 	h.clock = newClock(o.Database)
 	h.store = newStore(o.Database, h)
-	h.store.exact = o.Exact
+	h.store.hot = o.Hot
 	client := ownClient(o.Redis)
 	client.AddHook(o.House)
 	h.publish = newPublisher(client, o.House, h)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"martelo/app/auction"
+	"martelo/app/hot"
 	"martelo/app/loop"
 	"martelo/db"
 )
@@ -34,7 +35,7 @@ type store struct {
 	pool    *pgxpool.Pool
 	queries *db.Queries
 	hub     *Hub
-	exact   func(context.Context, db.Auction) (auction.State, []auction.Bid, bool, bool) // nil: there is no hot lane
+	hot     *hot.Lane // nil: there is no hot lane
 
 	waiting waiting
 
@@ -204,7 +205,7 @@ func (s *store) read(ctx context.Context, ids []int64) (looks []look, err error)
 			u.Recent = append(u.Recent, row.Bid.Accepted(u.State.Currency))
 		}
 	}
-	if s.exact != nil {
+	if s.hot != nil {
 		s.overlay(ctx, states, looks)
 	}
 	return looks, nil
@@ -217,7 +218,7 @@ func (s *store) overlay(ctx context.Context, rows []db.AuctionsLiveRow, looks []
 		if l.State.Lane != auction.Hot {
 			continue
 		}
-		newest, recent, knows, exact := s.exact(ctx, row.Auction)
+		newest, recent, knows, exact := s.hot.Exact(ctx, row.Auction)
 		if knows {
 			l.State, l.Recent = newest, recent
 		}

@@ -1,4 +1,4 @@
-package bidding_test
+package auctioneer_test
 
 import (
 	"context"
@@ -17,18 +17,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 	"martelo/app/hot"
 	"martelo/app/money"
-	"martelo/app/selling"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
 
 var admin = auction.Actor{Admin: true}
 
-func (h *house) sales() *selling.Desk {
-	return selling.New(h.pool, func(auction.Update) {}, slog.New(slog.DiscardHandler)).WithHot(h.reader)
+func (h *house) sales() *auctioneer.Auctioneer {
+	return h.node(auctioneer.Options{Hot: h.reader})
 }
 
 func (h *house) count(sql string, args ...any) (n int) {
@@ -442,14 +441,14 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var refused *auction.FieldError
-		if err := h.hotLane(func(auction.Update) {}).Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
+		if err := h.hotLane().Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
 			t.Errorf("%s %s: %v", setting, value, err)
 		}
 		if _, _, err := h.desk().Place(t.Context(), request(id, h.bidders[0], 101000)); !errors.Is(err, auction.ErrUnavailable) || errors.As(err, &refused) {
 			t.Errorf("%s %s: a bid was told %v", setting, value, err)
 		}
 		lax := hot.New(hot.Options{
-			Database: h.pool, Redis: h.redis, House: h.house, Announce: func(auction.Update) {}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
+			Database: h.pool, Redis: h.redis, House: h.house, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
 		})
 		if err := lax.Offered(t.Context()); err != nil {
 			t.Errorf("%s %s, allowed: %v", setting, value, err)
@@ -464,29 +463,45 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 // An auction that gets more bids than the operator has set is promoted, once, and its bids go on.
 func TestABusyAuctionIsPromoted(t *testing.T) {
 	h := newHouseIn(t, auction.Hot, 4)
-	sales := h.sales()
-	promoted := make(chan int64, 100)
-	desk := bidding.New(h.pool, func(auction.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-	desk.WithHot(h.reader, 5, func(id int64) { promoted <- id })
+	var log lockedBuffer
+	desk := h.node(auctioneer.Options{Hot: h.reader, HotAbove: 5, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	h.lane = auction.Standard
 	quiet, busy := h.open(hour, auction.SoftClose{}), h.open(hour, auction.SoftClose{})
 	h.place(desk, request(quiet, h.bidders[0], 101000))
 	for i := range int64(20) {
 		h.place(desk, request(busy, h.bidders[i%4], 101000+i*1000))
 	}
-	if id := <-promoted; id != busy {
-		t.Errorf("auction %d was promoted", id)
+	h.eventually(10*time.Second, "the busy auction is promoted", func() bool { return h.row(busy).Lane == "hot" })
+	for i := range int64(20) {
+		h.place(desk, request(busy, h.bidders[i%4], 150000+i*1000))
 	}
-	sales.Promote(t.Context(), busy)
-	if bid := h.place(desk, request(busy, h.bidders[0], 200000)); bid.Seq != 21 || h.row(busy).Lane != "hot" || h.row(quiet).Lane != "standard" {
+	if moves := strings.Count(log.String(), "moved to another lane"); moves != 1 {
+		t.Errorf("it was moved %d times", moves)
+	}
+	if bid := h.place(desk, request(busy, h.bidders[0], 200000)); bid.Seq != 41 || h.row(busy).Lane != "hot" || h.row(quiet).Lane != "standard" {
 		t.Errorf("%+v", bid)
 	}
 	if err := h.faults(busy, nil); err != nil {
 		t.Error(err)
 	}
-	if err := desk.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+}
+
+// lockedBuffer is a log that may be read while others write it.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // newHouseOn is a house of hot auctions on a Redis that the test may harm.
@@ -499,7 +514,7 @@ func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 	t.Cleanup(func() { _ = client.Close() })
 	h := newHouse(t, bidders)
 	h.lane, h.redis, h.house = auction.Hot, client, dbtest.Identity(t, h.pool, client)
-	h.reader = h.hotLane(func(auction.Update) {})
+	h.reader = h.hotLane()
 	return h
 }
 

@@ -6,19 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
-	"martelo/app/loop"
 	"martelo/db"
 )
-
-// closeEvery is how often hot auctions whose end has come are looked for.
-const closeEvery = 200 * time.Millisecond
 
 //go:embed freeze.lua
 var freezeText string
@@ -43,9 +37,8 @@ var errEarly = errors.New("hot: it is not the end yet")
 
 // Withdrawn is an auction that Redis decides no more, with all that it has decided in the caller's transaction.
 type Withdrawn struct {
-	State  auction.State
-	Now    time.Time // Redis's clock when it stopped deciding; zero if Redis had nothing of the auction
-	Recent []auction.Bid
+	State auction.State
+	Now   time.Time // Redis's clock when it stopped deciding; zero if Redis had nothing of the auction
 
 	lane  *Lane
 	names names
@@ -65,16 +58,18 @@ func (l *Lane) Withdraw(ctx context.Context, q *db.Queries, row db.Auction, forc
 		how = freezeForce
 	}
 	w, err := l.withdraw(ctx, q, row, how)
-	if err != nil {
-		return nil, storeFault(err)
+	return w, StoreFault(err)
+}
+
+// WithdrawDue is [Lane.Withdraw] for an auction that is to be closed. It returns nil, and Redis goes
+// on deciding, if the end has not come by Redis's clock: a bid may have moved it. It also returns nil
+// for an auction that was stopped, which somebody must look at.
+func (l *Lane) WithdrawDue(ctx context.Context, q *db.Queries, row db.Auction) (*Withdrawn, error) {
+	w, err := l.withdraw(ctx, q, row, freezeClose)
+	if errors.Is(err, errEarly) || errors.Is(err, errStopped) {
+		return nil, nil
 	}
-	recent, err := q.BidsLatest(ctx, db.BidsLatestParams{AuctionID: row.ID, RowLimit: auction.RecentMax})
-	if err != nil {
-		w.LetGo(ctx)
-		return nil, db.Unavailable(err)
-	}
-	w.Recent = db.AcceptedMany(recent, w.State.Currency)
-	return w, nil
+	return w, StoreFault(err)
 }
 
 func (l *Lane) withdraw(ctx context.Context, q *db.Queries, row db.Auction, how string) (*Withdrawn, error) {
@@ -170,83 +165,4 @@ func (w *Withdrawn) LetGo(ctx context.Context) {
 	if err := thawScript.Run(ctx, w.lane.client, []string{w.names.state}, w.epoch, w.token).Err(); err != nil {
 		w.lane.log.Warn("hot: an auction stays frozen until its next bid", "auctionId", w.State.ID, "error", err)
 	}
-}
-
-// closeAll closes hot auctions whose end has come.
-func (l *Lane) closeAll(ctx context.Context) {
-	for {
-		_ = l.closer.Turn(ctx, l.CloseDue) // it has been told, and the next turn is soon
-		if !sleep(ctx, closeEvery) {
-			return
-		}
-	}
-}
-
-// CloseDue closes the hot auctions whose end has come: in Redis first, so that nobody decides any more, then in PostgreSQL, with everything that
-// Redis had decided, once and with its event. An auction whose closing fails does not keep the others from theirs.
-func (l *Lane) CloseDue(ctx context.Context) error {
-	within, cancel := context.WithTimeout(ctx, turnWithin)
-	rows, err := db.New(l.pool).AuctionHotDue(within, lookMax)
-	cancel()
-	if err != nil {
-		return db.Unavailable(err)
-	}
-	var closing sync.WaitGroup
-	var mu sync.Mutex
-	var failed error // one of them: when Redis is away they are all the same
-	free := make(chan struct{}, settlersMax)
-	for _, id := range rows {
-		free <- struct{}{}
-		closing.Go(func() {
-			defer func() { <-free }()
-			if err := loop.Safely(func() error { return l.close(ctx, id) }); err != nil {
-				mu.Lock()
-				failed = fmt.Errorf("auction %d: %w", id, err)
-				mu.Unlock()
-			}
-		})
-	}
-	closing.Wait()
-	return failed
-}
-
-func (l *Lane) close(ctx context.Context, id int64) error {
-	ctx, cancel := context.WithTimeout(ctx, turnWithin)
-	defer cancel()
-	var closed *Withdrawn
-	err := db.InTx(ctx, l.pool, func(tx pgx.Tx) error {
-		q := db.New(tx)
-		row, err := q.AuctionLockIfFree(ctx, id)
-		if db.IsNoRows(err) || err == nil && (row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		w, err := l.withdraw(ctx, q, row, freezeClose)
-		if err != nil {
-			return err
-		}
-		if w.Now.IsZero() {
-			// Redis knows nothing of the auction, and nobody can load it while its row is locked: PostgreSQL's clock has the word.
-			if now, err := q.Clock(ctx); err != nil || !w.State.Due(now) {
-				return err
-			}
-		}
-		done, err := q.AuctionHotClose(ctx, db.AuctionHotCloseParams{ID: id, LaneEpoch: row.LaneEpoch})
-		if err != nil {
-			return err
-		}
-		w.State, closed = done.Auction.State(), w
-		return nil
-	})
-	if errors.Is(err, errEarly) || errors.Is(err, errStopped) {
-		return nil // a bid has moved the end, and the settler will say so; or somebody must look at it, and was told
-	}
-	if err != nil || closed == nil {
-		return storeFault(err)
-	}
-	closed.Done(ctx)
-	l.announce(auction.Update{State: closed.State})
-	return nil
 }

@@ -1,4 +1,4 @@
-package bidding_test
+package auctioneer_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 	"martelo/app/hot"
 	"martelo/app/identity"
 	"martelo/app/money"
@@ -66,7 +66,7 @@ func newHouseIn(t testing.TB, lane auction.Lane, bidders int) *house {
 	if lane == auction.Hot {
 		h.redis = dbtest.Redis(t)
 		h.house = dbtest.Identity(t, h.pool, h.redis)
-		h.reader = h.hotLane(func(auction.Update) {})
+		h.reader = h.hotLane()
 	}
 	h.seller = h.user()
 	for range bidders {
@@ -84,40 +84,51 @@ func (h *house) user() int64 {
 }
 
 // desk is one node's desk, stopped when the test ends.
-func (h *house) desk() *bidding.Desk {
+func (h *house) desk() *auctioneer.Auctioneer {
 	return h.announcing(func(auction.Update) {})
 }
 
 // hotLane is one node's hot lane.
-func (h *house) hotLane(announce func(auction.Update)) *hot.Lane {
+func (h *house) hotLane() *hot.Lane {
 	lane := hot.New(hot.Options{
-		Database: h.pool, Redis: h.redis, House: h.house, Announce: announce, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Database: h.pool, Redis: h.redis, House: h.house, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	h.Cleanup(func() { _ = lane.Close() })
 	return lane
 }
 
-func (h *house) announcing(announce func(auction.Update)) *bidding.Desk {
-	desk := bidding.New(h.pool, announce, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-	if h.redis != nil {
-		lane := h.hotLane(announce)
-		desk.WithHot(lane, 0, nil)
-		ctx, stop := context.WithCancel(context.Background())
-		var settling sync.WaitGroup
-		settling.Go(func() { lane.Run(ctx) })
-		h.Cleanup(func() {
-			stop()
-			settling.Wait()
-		})
+func (h *house) announcing(announce func(auction.Update)) *auctioneer.Auctioneer {
+	if h.redis == nil {
+		return h.node(auctioneer.Options{Announce: announce})
 	}
+	lane := h.hotLane()
+	node := h.node(auctioneer.Options{Hot: lane, Announce: announce})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { lane.Run(ctx) })
+	running.Go(func() { node.CloseHot(ctx) })
+	h.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return node
+}
+
+// node is a node's auctioneer, stopped when the test ends. It opens and closes nothing by itself.
+func (h *house) node(o auctioneer.Options) *auctioneer.Auctioneer {
+	o.Database, o.Metrics = h.pool, prometheus.NewRegistry()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	node := auctioneer.New(o)
 	h.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := desk.Stop(ctx); err != nil {
+		if err := node.Stop(ctx); err != nil {
 			h.Error(err)
 		}
 	})
-	return desk
+	return node
 }
 
 // open opens an auction at 1000.00 in steps of 10.00 that ends after the given time.
@@ -156,7 +167,7 @@ func (h *house) endInRedis(id int64) {
 		h.Fatal(err)
 	}
 	h.eventually(10*time.Second, "the auction is closed", func() bool {
-		if err := h.reader.CloseDue(h.Context()); err != nil {
+		if err := h.node(auctioneer.Options{Hot: h.reader}).DueHot(h.Context()); err != nil {
 			h.Fatal(err)
 		}
 		return h.row(id).Status == "CLOSED"

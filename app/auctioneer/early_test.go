@@ -1,9 +1,8 @@
-package bidding_test
+package auctioneer_test
 
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -13,12 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"martelo/app/auction"
-	"martelo/app/bidding"
-	"martelo/app/selling"
+	"martelo/app/auctioneer"
 )
 
 // remembering is a desk that refuses by what it knows for the whole test.
-func (h *house) remembering() *bidding.Desk {
+func (h *house) remembering() *auctioneer.Auctioneer {
 	desk := h.desk()
 	desk.Remember(time.Hour)
 	return desk
@@ -115,12 +113,12 @@ func TestWhatIsKnownToBeTooLowWaitsForNobody(t *testing.T) {
 func TestWhatWasKnownIsAskedAgain(t *testing.T) {
 	for _, part := range []struct {
 		name     string
-		remember func(*bidding.Desk)
+		remember func(*auctioneer.Auctioneer)
 		amount   int64
 	}{
-		{"after a while", func(d *bidding.Desk) { d.Remember(time.Nanosecond) }, 101500},
-		{"a quiet auction", func(*bidding.Desk) {}, 101500},
-		{"above the known price", func(d *bidding.Desk) { d.Remember(time.Hour) }, 105000},
+		{"after a while", func(d *auctioneer.Auctioneer) { d.Remember(time.Nanosecond) }, 101500},
+		{"a quiet auction", func(*auctioneer.Auctioneer) {}, 101500},
+		{"above the known price", func(d *auctioneer.Auctioneer) { d.Remember(time.Hour) }, 105000},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			h := newHouse(t, 2)
@@ -147,7 +145,6 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 	h := newHouseIn(t, auction.Hot, 2)
 	h.lane = auction.Standard
 	desk := h.remembering()
-	sales := selling.New(h.pool, func(u auction.Update) { desk.Learn(u.State) }, slog.New(slog.DiscardHandler)).WithHot(h.reader)
 	admin := auction.Actor{Admin: true}
 	low := func(id int64) error {
 		_, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 101500))
@@ -167,7 +164,7 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) {
 		id := h.open(hour, auction.SoftClose{})
 		h.place(desk, request(id, h.bidders[0], 102000))
-		if err := sales.Cancel(t.Context(), id, admin); err != nil {
+		if err := desk.Cancel(t.Context(), id, admin); err != nil {
 			t.Fatal(err)
 		}
 		if err := low(id); !errors.Is(err, auction.ErrCancelled) {
@@ -177,7 +174,7 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 	t.Run("moved to the hot lane", func(t *testing.T) {
 		id := h.open(hour, auction.SoftClose{})
 		h.place(desk, request(id, h.bidders[0], 102000))
-		if err := sales.Move(t.Context(), id, admin, auction.Hot); err != nil {
+		if err := desk.Move(t.Context(), id, admin, auction.Hot); err != nil {
 			t.Fatal(err)
 		}
 		h.place(desk, request(id, h.bidders[1], 105000))
@@ -192,7 +189,7 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 // rulebook refuses. Only the figures of a refusal may be those of an earlier moment.
 func TestRememberedPricesOnlyRefuse(t *testing.T) {
 	h := newHouse(t, 3)
-	desks := []*bidding.Desk{h.remembering(), h.remembering()}
+	desks := []*auctioneer.Auctioneer{h.remembering(), h.remembering()}
 	bidders := append([]int64{h.seller}, h.bidders...)
 	rapid.Check(t, func(t *rapid.T) {
 		id := h.open(hour, auction.SoftClose{})
@@ -233,7 +230,7 @@ func TestRememberedPricesOnlyRefuse(t *testing.T) {
 // Many bid at once on two desks that remember prices: nothing else is accepted, and nothing is told about a twin, than without it.
 func TestRememberedPricesUnderLoad(t *testing.T) {
 	h := newHouse(t, 12)
-	desks := []*bidding.Desk{h.remembering(), h.remembering()}
+	desks := []*auctioneer.Auctioneer{h.remembering(), h.remembering()}
 	id := h.open(hour, auction.SoftClose{})
 	var bidding sync.WaitGroup
 	for i, bidder := range h.bidders {

@@ -1,4 +1,4 @@
-package bidding_test
+package auctioneer_test
 
 import (
 	"context"

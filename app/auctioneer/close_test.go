@@ -1,4 +1,4 @@
-package closing_test
+package auctioneer_test
 
 import (
 	"cmp"
@@ -13,19 +13,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"martelo/app/auction"
-	"martelo/app/closing"
+	"martelo/app/auctioneer"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
 
-type house struct {
+// hall is a database with auctions that are due.
+type hall struct {
 	testing.TB
 	pool           *pgxpool.Pool
 	seller, bidder int64
 }
 
-func newHouse(t testing.TB) *house {
-	h := &house{TB: t, pool: dbtest.Pool(t)}
+func newHall(t testing.TB) *hall {
+	h := &hall{TB: t, pool: dbtest.Pool(t)}
 	for _, id := range []*int64{&h.seller, &h.bidder} {
 		user, err := db.New(h.pool).UserInsert(t.Context(), db.UserInsertParams{Name: "somebody", Role: "seller"})
 		if err != nil {
@@ -36,13 +37,13 @@ func newHouse(t testing.TB) *house {
 	return h
 }
 
-func (h *house) exec(sql string, args ...any) {
+func (h *hall) exec(sql string, args ...any) {
 	if _, err := h.pool.Exec(h.Context(), sql, args...); err != nil {
 		h.Fatal(err)
 	}
 }
 
-func (h *house) count(sql string, args ...any) (n int) {
+func (h *hall) count(sql string, args ...any) (n int) {
 	if err := h.pool.QueryRow(h.Context(), sql, args...).Scan(&n); err != nil {
 		h.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func (h *house) count(sql string, args ...any) (n int) {
 }
 
 // fill opens auctions that all end after the given time; every second has two bids.
-func (h *house) fill(auctions int, ends time.Duration) {
+func (h *hall) fill(auctions int, ends time.Duration) {
 	h.exec(`
 		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle,
 		    bid_count, bidder_count, status, start_at, end_at, original_end_at)
@@ -60,11 +61,13 @@ func (h *house) fill(auctions int, ends time.Duration) {
 		FROM generate_series(1, $3) AS n`, h.seller, h.bidder, auctions, ends)
 }
 
-func (h *house) closer(announce func(auction.Update)) *closing.Closer {
-	return closing.New(h.pool, announce, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+func (h *hall) closer(announce func(auction.Update)) *auctioneer.Auctioneer {
+	return auctioneer.New(auctioneer.Options{
+		Database: h.pool, Announce: announce, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
 }
 
-func (h *house) eventually(within time.Duration, what string, holds func() bool) {
+func (h *hall) eventually(within time.Duration, what string, holds func() bool) {
 	deadline := time.Now().Add(within)
 	for !holds() {
 		if time.Now().After(deadline) {
@@ -78,7 +81,7 @@ func (h *house) eventually(within time.Duration, what string, holds func() bool)
 // each, and the winner is the leader at the current price.
 func TestTwoThousandAtOnce(t *testing.T) {
 	const auctions = 2000
-	h := newHouse(t)
+	h := newHall(t)
 	h.fill(auctions, 300*time.Millisecond)
 	var mu sync.Mutex
 	announced := map[int64]int{}
@@ -125,14 +128,14 @@ func TestTwoThousandAtOnce(t *testing.T) {
 
 // An auction that cannot close does not stop the others, in its own set neither.
 func TestOneThatCannotCloseStopsNobody(t *testing.T) {
-	h := newHouse(t)
+	h := newHall(t)
 	h.fill(30, -time.Second)
 	h.exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`)
 	h.exec(`CREATE TRIGGER stuck BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id % 10 = 3) EXECUTE FUNCTION stuck()`)
 	stuck := h.count(`SELECT count(*) FROM auctions WHERE id % 10 = 3`)
 	closer := h.closer(func(auction.Update) {})
 	for range 2 {
-		if err := closer.Turn(t.Context()); err != nil {
+		if err := closer.Due(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +149,7 @@ func TestOneThatCannotCloseStopsNobody(t *testing.T) {
 
 // An auction that somebody holds is passed over without waiting, and closed once it is free, unless its end has moved.
 func TestALockedAuctionIsLeftForLater(t *testing.T) {
-	h := newHouse(t)
+	h := newHall(t)
 	h.fill(2, -time.Second)
 	holder, err := h.pool.Begin(t.Context())
 	if err != nil {
@@ -158,7 +161,7 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	closer := h.closer(func(auction.Update) {})
-	if err := closer.Turn(t.Context()); err != nil {
+	if err := closer.Due(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := h.count(`SELECT count(*) FROM auctions WHERE status = 'CLOSED'`); n != 1 {
@@ -167,7 +170,7 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 	if err := holder.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := closer.Turn(t.Context()); err != nil {
+	if err := closer.Due(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := h.count(`SELECT count(*) FROM auctions WHERE id = $1 AND status = 'OPEN'`, held); n != 1 {
@@ -178,7 +181,7 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 // However unlucky the plan, a set closes no more than its limit. The published statement, an IN over a locking subquery, may.
 func TestASetKeepsItsLimitUnderAnyPlan(t *testing.T) {
 	const limit = 5
-	h := newHouse(t)
+	h := newHall(t)
 	h.fill(200, -time.Second)
 	conn, err := h.pool.Acquire(t.Context())
 	if err != nil {
@@ -201,7 +204,7 @@ func TestASetKeepsItsLimitUnderAnyPlan(t *testing.T) {
 
 // The set-based statements and the rulebook state the same rule: over states of every kind, the same are due, and they become the same.
 func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
-	h := newHouse(t)
+	h := newHall(t)
 	h.fill(4, -time.Second)
 	h.fill(4, time.Hour)
 	h.exec(`INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, status, start_at, end_at, original_end_at)
@@ -236,7 +239,7 @@ func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.closer(func(auction.Update) {}).Turn(t.Context()); err != nil {
+	if err := h.closer(func(auction.Update) {}).Due(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, after := range read() {

@@ -1,4 +1,4 @@
-package bidding
+package auctioneer
 
 import (
 	"errors"
@@ -18,12 +18,12 @@ const (
 	freshFor = 100 * time.Millisecond
 	// companyMin is how many bids a batch has that begins a memory: whoever bids alone has nobody to keep out of the way.
 	companyMin = 2
-	// risenMax bounds the auctions whose price a desk remembers: beyond them others are asked about. risenKeysMax bounds the keys of each: beyond them it
+	// risenMax bounds the auctions whose price a node remembers: beyond them others are asked about. risenKeysMax bounds the keys of each: beyond them it
 	// starts anew. Full they are some 60 MB.
 	risenMax, risenKeysMax = 100, 10_000
 )
 
-// risen is what a desk knows about the price of an auction from its own batches.
+// risen is what a node knows about the price of an auction from its own batches.
 type risen struct {
 	state auction.State // after the last batch
 	now   time.Time     // the database's clock at that batch
@@ -49,7 +49,7 @@ func newEarly() early {
 	return early{fresh: freshFor, company: companyMin, auctions: map[int64]*risen{}}
 }
 
-// refusal is the answer to a bid that is too low for an auction's last known state, and nil for any other: those are for the desk.
+// refusal is the answer to a bid that is too low for an auction's last known state, and nil for any other: those are for the database.
 func (e *early) refusal(r auction.Request, at time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -108,7 +108,7 @@ func (e *early) room() bool {
 	return len(e.auctions) < risenMax
 }
 
-// learn is told what others on this node have done to an auction: cancelled, closed or moved it. From then on the desk is asked.
+// learn is told what others on this node have done to an auction: cancelled, closed or moved it. From then on the database is asked.
 func (e *early) learn(s auction.State) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

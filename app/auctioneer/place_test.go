@@ -1,4 +1,4 @@
-package bidding
+package auctioneer
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"martelo/db/dbtest"
 )
 
-func newTestDesk(t *testing.T) (desk *Desk, auctionID, bidder int64) {
+func newTestDesk(t *testing.T) (desk *Auctioneer, auctionID, bidder int64) {
 	pool := dbtest.Pool(t)
 	q := db.New(pool)
 	var people []int64
@@ -39,7 +39,7 @@ func newTestDesk(t *testing.T) (desk *Desk, auctionID, bidder int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(pool, func(auction.Update) {}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()), id, people[1]
+	return New(Options{Database: pool, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()}), id, people[1]
 }
 
 func requestFor(t *testing.T, id, bidder int64, amount string) auction.Request {
@@ -50,26 +50,21 @@ func requestFor(t *testing.T, id, bidder int64, amount string) auction.Request {
 	return auction.Request{AuctionID: id, BidderID: bidder, Amount: d, Key: uuid.New()}
 }
 
-func (d *Desk) idle() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.queues) == 0
-}
-
 // A full queue says so at once, decides nothing, and takes bids again as soon as there is room.
 func TestAFullQueueIsHonest(t *testing.T) {
 	desk, id, bidder := newTestDesk(t)
-	q := &queue{}
+	queue := desk.queues[uint64(id)%queueCount]
 	for range queueMax {
-		q.waiting = append(q.waiting, &ticket{request: requestFor(t, id, bidder, "1"), since: time.Now(), answer: make(chan answer, 1)})
+		low := &pendingBid{request: requestFor(t, id, bidder, "1"), since: time.Now(), answer: make(chan answer, 1)}
+		if _, err := queue.Add(id, low); err != nil { // nobody works on it
+			t.Fatal(err)
+		}
 	}
-	desk.queues[id] = q
 	r := requestFor(t, id, bidder, "1010")
 	if _, _, err := desk.Place(t.Context(), r); !errors.Is(err, ErrBusy) || !errors.Is(err, auction.ErrUnavailable) {
 		t.Fatalf("a full queue answered %v", err)
 	}
-	desk.workers.Add(1)
-	desk.work(id, q)
+	desk.workTogether(queue)
 	if bid, _, err := desk.Place(t.Context(), r); err != nil || bid.Seq != 1 {
 		t.Fatalf("%+v %v", bid, err)
 	}
@@ -105,8 +100,8 @@ func TestAnIdleAuctionCostsNothing(t *testing.T) {
 		t.Fatalf("an unknown auction: %v", err)
 	}
 	desk.workers.Wait()
-	if !desk.idle() {
-		t.Error("the desk keeps a queue for an idle auction")
+	if desk.alone.Len() > 0 {
+		t.Error("an idle auction has a worker")
 	}
 	desk.pool.Close()
 	goleak.VerifyNone(t, before)
@@ -127,15 +122,18 @@ func TestTheWriteChecksTheDecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		locked, err := lock(t.Context(), conn, id, []auction.Request{r})
+		l := &lot{id: id, requests: []auction.Request{r}, bids: []*pendingBid{{request: r}}}
+		locked, err := lockLots(t.Context(), conn, []*lot{l}, passOverHeld)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := locked.state
-		after, accepted, _ := before.Fold([]auction.Request{r}, locked.memory, locked.now)
-		spoil(&before, &after, accepted)
-		if _, err := write(t.Context(), conn, before, after, accepted); !errors.Is(err, errStale) {
-			t.Errorf("%s: %v", name, err)
+		d, err := locked.decide(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(&d.before, &d.after, d.accepted)
+		if err := write(t.Context(), conn, []*decision{d}, locked.now); err != nil || !errors.Is(l.err, errStale) {
+			t.Errorf("%s: %v %v", name, err, l.err)
 		}
 		conn.Release()
 		left, err := db.New(desk.pool).AuctionsLive(t.Context(), []int64{id})
@@ -146,9 +144,9 @@ func TestTheWriteChecksTheDecision(t *testing.T) {
 }
 
 func TestWaitingTooLongIsAnswered(t *testing.T) {
-	old := &ticket{since: time.Now().Add(-waitMax - time.Second), answer: make(chan answer, 1)}
-	young := &ticket{since: time.Now(), answer: make(chan answer, 1)}
-	if left := refuseStale([]*ticket{old, young}, time.Now()); len(left) != 1 || left[0] != young {
+	old := &pendingBid{since: time.Now().Add(-waitMax - time.Second), answer: make(chan answer, 1)}
+	young := &pendingBid{since: time.Now(), answer: make(chan answer, 1)}
+	if left := refuseStale([]*pendingBid{old, young}, time.Now()); len(left) != 1 || left[0] != young {
 		t.Fatalf("%d left", len(left))
 	}
 	if a := <-old.answer; !errors.Is(a.err, auction.ErrUnavailable) {

@@ -1,4 +1,4 @@
-package selling
+package auctioneer
 
 import (
 	"context"
@@ -12,19 +12,11 @@ import (
 // opensAgainAfter is when somebody who has opened too many auctions may open the next: the span that they are counted over.
 const opensAgainAfter = time.Minute
 
-// Limits bound what one seller asks of the house. A zero field is no limit.
-type Limits struct {
+// SellerLimits bound what one seller asks of the house. A zero field is no limit.
+type SellerLimits struct {
 	OpensPerMinute int // auctions opened within a minute
 	Lasting        int // auctions that are open or to come
 	Hot            int // of them in the hot lane, each of which every node looks after
-	// Move counts a move of an auction by its seller, and returns 0 or how long to wait before the next. It may be nil.
-	Move func(ctx context.Context, auctionID int64) time.Duration
-}
-
-// WithLimits gives the desk limits, before its first use.
-func (d *Desk) WithLimits(limits Limits) *Desk {
-	d.limits = limits
-	return d
 }
 
 // TooManyError refuses what a seller does too often. Advice is the sentence for the seller.
@@ -33,25 +25,25 @@ type TooManyError struct {
 	Advice string
 }
 
-func (e *TooManyError) Error() string { return "selling: too many: " + e.Advice }
+func (e *TooManyError) Error() string { return "auctioneer: too many: " + e.Advice }
 
 // mayOpen returns nil, a *TooManyError, an *auction.FieldError for a lane that the seller has too many auctions in, or an error that
 // wraps auction.ErrUnavailable. Several that are opened at one moment may pass a limit by a few.
-func (d *Desk) mayOpen(ctx context.Context, q *db.Queries, sellerID int64, lane auction.Lane) error {
-	has, err := d.countOf(ctx, q, sellerID)
+func (a *Auctioneer) mayOpen(ctx context.Context, q *db.Queries, sellerID int64, lane auction.Lane) error {
+	has, err := a.countOf(ctx, q, sellerID)
 	switch {
 	case err != nil:
 		return db.Unavailable(err)
-	case over(has.Lately, d.limits.OpensPerMinute):
+	case over(has.Lately, a.sellers.OpensPerMinute):
 		return &TooManyError{opensAgainAfter, fmt.Sprintf("You have opened %d auctions within a minute. Open the next one in a minute.", has.Lately)}
-	case over(has.Lasting, d.limits.Lasting):
+	case over(has.Lasting, a.sellers.Lasting):
 		return &TooManyError{opensAgainAfter, fmt.Sprintf("You have %d auctions that are not over. Open the next one when some of them are.", has.Lasting)}
 	}
-	return d.mayBeHot(has, lane)
+	return a.mayBeHot(has, lane)
 }
 
-func (d *Desk) mayBeHot(has db.AuctionsOfSellerCountRow, lane auction.Lane) error {
-	if lane != auction.Hot || !over(has.Hot, d.limits.Hot) {
+func (a *Auctioneer) mayBeHot(has db.AuctionsOfSellerCountRow, lane auction.Lane) error {
+	if lane != auction.Hot || !over(has.Hot, a.sellers.Hot) {
 		return nil
 	}
 	return &auction.FieldError{Field: "lane", Reason: fmt.Sprintf(
@@ -59,34 +51,34 @@ func (d *Desk) mayBeHot(has db.AuctionsOfSellerCountRow, lane auction.Lane) erro
 }
 
 // mayMove returns nil, a *TooManyError, an *auction.FieldError, or PostgreSQL's error. The house itself and its admins move at will.
-func (d *Desk) mayMove(ctx context.Context, q *db.Queries, row db.Auction, by auction.Actor, to auction.Lane) error {
+func (a *Auctioneer) mayMove(ctx context.Context, q *db.Queries, row db.Auction, by auction.Actor, to auction.Lane) error {
 	if by.Admin {
 		return nil
 	}
 	if to == auction.Hot {
-		has, err := d.countOf(ctx, q, row.SellerID)
+		has, err := a.countOf(ctx, q, row.SellerID)
 		if err != nil {
 			return err
 		}
-		if err := d.mayBeHot(has, to); err != nil {
+		if err := a.mayBeHot(has, to); err != nil {
 			return err
 		}
 	}
-	if d.limits.Move == nil {
+	if a.limits == nil {
 		return nil
 	}
-	if wait := d.limits.Move(ctx, row.ID); wait > 0 {
+	if wait := a.limits.Move(ctx, row.ID); wait > 0 {
 		return &TooManyError{wait, "This auction was moved a moment ago. Move it again after the time in Retry-After."}
 	}
 	return nil
 }
 
-func (d *Desk) countOf(ctx context.Context, q *db.Queries, sellerID int64) (db.AuctionsOfSellerCountRow, error) {
-	look := max(d.limits.OpensPerMinute, d.limits.Lasting)
-	if look == 0 && d.limits.Hot == 0 {
+func (a *Auctioneer) countOf(ctx context.Context, q *db.Queries, sellerID int64) (db.AuctionsOfSellerCountRow, error) {
+	look := max(a.sellers.OpensPerMinute, a.sellers.Lasting)
+	if look == 0 && a.sellers.Hot == 0 {
 		return db.AuctionsOfSellerCountRow{}, nil
 	}
-	return q.AuctionsOfSellerCount(ctx, db.AuctionsOfSellerCountParams{SellerID: sellerID, RowLimit: int32(max(look, d.limits.Hot))})
+	return q.AuctionsOfSellerCount(ctx, db.AuctionsOfSellerCountParams{SellerID: sellerID, RowLimit: int32(max(look, a.sellers.Hot))})
 }
 
 func over(count int64, limit int) bool { return limit > 0 && count >= int64(limit) }

@@ -1,4 +1,4 @@
-package bidding
+package auctioneer
 
 import (
 	"sync"
@@ -29,13 +29,13 @@ func (f *fault) note(err error) {
 	f.err, f.until = err, time.Now().Add(faultyFor)
 }
 
-// Fault returns what kept the last bids from being written, if that was a moment ago and nothing
+// lately returns what kept the last bids from being written, if that was a moment ago and nothing
 // was written since.
-func (d *Desk) Fault() error {
-	d.fault.mu.Lock()
-	defer d.fault.mu.Unlock()
-	if time.Now().After(d.fault.until) {
+func (f *fault) lately() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Now().After(f.until) {
 		return nil
 	}
-	return d.fault.err
+	return f.err
 }

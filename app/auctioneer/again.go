@@ -1,4 +1,4 @@
-package selling
+package auctioneer
 
 import (
 	"context"
@@ -14,7 +14,7 @@ var ErrKeyReused = fmt.Errorf("selling: another auction was opened with this key
 
 // opened returns the id of the auction that a draft's key has opened, if the draft is the same. It returns ErrKeyReused if it is another, and
 // pgx.ErrNoRows if the key is new.
-func (d *Desk) opened(ctx context.Context, q *db.Queries, draft auction.Draft) (int64, error) {
+func (a *Auctioneer) opened(ctx context.Context, q *db.Queries, draft auction.Draft) (int64, error) {
 	row, err := q.AuctionByRequest(ctx, db.AuctionByRequestParams{SellerID: draft.SellerID, RequestID: &draft.Key})
 	if err != nil {
 		return 0, err

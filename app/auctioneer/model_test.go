@@ -1,4 +1,4 @@
-package bidding_test
+package auctioneer_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"martelo/app/auction"
-	"martelo/app/bidding"
+	"martelo/app/auctioneer"
 )
 
 // Random histories of bids, twins, reused keys and closes, one after the other: the desk on PostgreSQL, the script in Redis, and the rulebook
@@ -168,7 +168,7 @@ func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
 
 func concurrentHistoriesAreLinearizable(t *testing.T, lane auction.Lane) {
 	h := newHouseIn(t, lane, 6)
-	alone, desks := h.desk(), []*bidding.Desk{h.desk(), h.desk()}
+	alone, desks := h.desk(), []*auctioneer.Auctioneer{h.desk(), h.desk()}
 	// However long prices are remembered and however soon, one desk's answers are exact: it has heard of all that it has answered.
 	alone.Remember(time.Hour)
 	desks[0].Remember(time.Hour)

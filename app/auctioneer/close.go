@@ -1,15 +1,10 @@
-// Package closing opens auctions whose start has come and closes those whose end has come, each once, on any number of nodes.
-//
-// The closing is bookkeeping: from its end on an auction takes no bid, whether it has been closed yet or not.
-package closing
+package auctioneer
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -18,11 +13,14 @@ import (
 	"martelo/db"
 )
 
+// Closing is bookkeeping: from its end on an auction takes no bid, whether it has been closed or not.
+
 const (
-	// setMax is how many auctions one statement closes or opens: large enough that 100,000 take seconds, small enough that a bid
-	// never waits long for a row the closer holds.
+	// setMax is how many auctions one statement closes or opens: large enough that 100,000 take
+	// seconds, small enough that a bid never waits long for a row the closer holds.
 	setMax = 500
-	// wakeEvery is the longest sleep: an auction created meanwhile, or one that another node had locked, waits no longer.
+	// wakeEvery is the longest sleep: an auction created meanwhile, or one that another node had
+	// locked, waits no longer.
 	wakeEvery = time.Second
 	// wakeSoonest is the shortest sleep, so that rows locked by others are not asked for in a spin.
 	wakeSoonest = 20 * time.Millisecond
@@ -32,25 +30,27 @@ const (
 	passOverFor = time.Minute
 )
 
-// Closer opens and closes what is due.
-type Closer struct {
-	queries    *db.Queries
-	announce   func(auction.Update)
-	log        *slog.Logger
-	opener     *loop.Loop
-	closer     *loop.Loop
-	closed     prometheus.Counter
-	failed     prometheus.Counter
-	unopened   prometheus.Counter
-	passedOver map[int64]time.Time // auctions that could not open or close, with when to try them again
+// closer is what opening and closing remember from turn to turn.
+type closer struct {
+	closing, closingHot *loop.Loop // what runs the turns
+	openTurns           *loop.Loop
+	closeTurns          *loop.Loop
+	hotTurns            *loop.Loop
+	closed              prometheus.Counter
+	failed              prometheus.Counter
+	unopened            prometheus.Counter
+	passedOver          map[int64]time.Time // auctions that could not open or close, with when to try them again
 }
 
-// New makes a closer. Announce is called after each commit and must not block.
-func New(pool *pgxpool.Pool, announce func(auction.Update), log *slog.Logger, metrics prometheus.Registerer) *Closer {
-	with := promauto.With(metrics)
-	return &Closer{
-		queries: db.New(pool), announce: announce, log: log, passedOver: map[int64]time.Time{},
-		opener: loop.New("opener", log, metrics), closer: loop.New("closer", log, metrics),
+func newCloser(o Options) closer {
+	with := promauto.With(o.Metrics)
+	return closer{
+		passedOver: map[int64]time.Time{},
+		closing:    loop.New("closing", o.Log, o.Metrics),
+		closingHot: loop.New("closing hot", o.Log, o.Metrics),
+		openTurns:  loop.New("opener", o.Log, o.Metrics),
+		closeTurns: loop.New("closer", o.Log, o.Metrics),
+		hotTurns:   loop.New("hot closer", o.Log, o.Metrics),
 		closed: with.NewCounter(prometheus.CounterOpts{
 			Name: "martelo_auctions_closed_total",
 			Help: "Auctions this node closed.",
@@ -66,8 +66,9 @@ func New(pool *pgxpool.Pool, announce func(auction.Update), log *slog.Logger, me
 	}
 }
 
-// Run closes and opens what is due at once, and again whenever the next auction is due, until ctx ends. PostgreSQL may come and go.
-func (c *Closer) Run(ctx context.Context) {
+// closeStandard closes and opens what is due at once, and again whenever the next auction is due,
+// until ctx ends.
+func (a *Auctioneer) closeStandard(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -76,49 +77,50 @@ func (c *Closer) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		_ = c.Turn(ctx) // it has been told, and the next turn is soon
-		timer.Reset(c.untilNext(ctx))
+		_ = a.Due(ctx) // it has been told, and the next turn is soon
+		timer.Reset(a.untilNext(ctx))
 	}
 }
 
-// Turn opens and closes everything that is due now. Neither waits for the other's success.
-func (c *Closer) Turn(ctx context.Context) error {
-	return errors.Join(c.opener.Turn(ctx, c.openDue), c.closer.Turn(ctx, c.closeDue))
+// Due opens and closes every auction of the standard lane that is due now. Neither waits for the
+// other's success.
+func (a *Auctioneer) Due(ctx context.Context) error {
+	return errors.Join(a.closer.openTurns.Turn(ctx, a.openDue), a.closer.closeTurns.Turn(ctx, a.closeDue))
 }
 
-func (c *Closer) openDue(ctx context.Context) error {
-	return c.inSets(ctx, work{
-		doing: "open", failed: c.unopened,
+func (a *Auctioneer) openDue(ctx context.Context) error {
+	return a.inSets(ctx, work{
+		doing: "open", failed: a.closer.unopened,
 		set: func(ctx context.Context) ([]db.Auction, error) {
-			rows, err := c.queries.AuctionOpenDue(ctx, db.AuctionOpenDueParams{PassedOver: c.passOver(), RowLimit: setMax})
+			rows, err := db.New(a.pool).AuctionOpenDue(ctx, db.AuctionOpenDueParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
 			return auctions(rows, func(row db.AuctionOpenDueRow) db.Auction { return row.Auction }), err
 		},
 		ids: func(ctx context.Context) ([]int64, error) {
-			return c.queries.AuctionOpenDueIDs(ctx, db.AuctionOpenDueIDsParams{PassedOver: c.passOver(), RowLimit: setMax})
+			return db.New(a.pool).AuctionOpenDueIDs(ctx, db.AuctionOpenDueIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
 		},
 		one: func(ctx context.Context, id int64) ([]db.Auction, error) {
-			rows, err := c.queries.AuctionOpenOne(ctx, id)
+			rows, err := db.New(a.pool).AuctionOpenOne(ctx, id)
 			return auctions(rows, func(row db.AuctionOpenOneRow) db.Auction { return row.Auction }), err
 		},
 		done: func(int) {},
 	})
 }
 
-func (c *Closer) closeDue(ctx context.Context) error {
-	return c.inSets(ctx, work{
-		doing: "close", failed: c.failed,
+func (a *Auctioneer) closeDue(ctx context.Context) error {
+	return a.inSets(ctx, work{
+		doing: "close", failed: a.closer.failed,
 		set: func(ctx context.Context) ([]db.Auction, error) {
-			rows, err := c.queries.AuctionCloseDue(ctx, db.AuctionCloseDueParams{PassedOver: c.passOver(), RowLimit: setMax})
+			rows, err := db.New(a.pool).AuctionCloseDue(ctx, db.AuctionCloseDueParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
 			return auctions(rows, func(row db.AuctionCloseDueRow) db.Auction { return row.Auction }), err
 		},
 		ids: func(ctx context.Context) ([]int64, error) {
-			return c.queries.AuctionDueIDs(ctx, db.AuctionDueIDsParams{PassedOver: c.passOver(), RowLimit: setMax})
+			return db.New(a.pool).AuctionDueIDs(ctx, db.AuctionDueIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
 		},
 		one: func(ctx context.Context, id int64) ([]db.Auction, error) {
-			rows, err := c.queries.AuctionCloseOne(ctx, id)
+			rows, err := db.New(a.pool).AuctionCloseOne(ctx, id)
 			return auctions(rows, func(row db.AuctionCloseOneRow) db.Auction { return row.Auction }), err
 		},
-		done: func(n int) { c.closed.Add(float64(n)) },
+		done: func(n int) { a.closer.closed.Add(float64(n)) },
 	})
 }
 
@@ -141,18 +143,18 @@ func auctions[Row any](rows []Row, of func(Row) db.Auction) []db.Auction {
 	return found
 }
 
-func (c *Closer) inSets(ctx context.Context, w work) error {
+func (a *Auctioneer) inSets(ctx context.Context, w work) error {
 	for {
 		turn, cancel := context.WithTimeout(ctx, turnWithin)
 		rows, err := w.set(turn)
 		cancel()
 		if err != nil && ctx.Err() == nil && db.IsBadRow(err) {
-			return c.oneByOne(ctx, w)
+			return a.oneByOne(ctx, w)
 		}
 		if err != nil {
 			return err
 		}
-		if err := c.tell(w, rows); err != nil {
+		if err := a.tellAll(w, rows); err != nil {
 			return err
 		}
 		if len(rows) < setMax {
@@ -164,7 +166,7 @@ func (c *Closer) inSets(ctx context.Context, w work) error {
 // oneByOne does what is due in single steps after a set was refused, and passes over those that
 // refuse. Each step has a time limit of its own: what was done stays done, and the next turn goes
 // on.
-func (c *Closer) oneByOne(ctx context.Context, w work) error {
+func (a *Auctioneer) oneByOne(ctx context.Context, w work) error {
 	within, cancel := context.WithTimeout(ctx, turnWithin)
 	ids, err := w.ids(within)
 	cancel()
@@ -181,25 +183,25 @@ func (c *Closer) oneByOne(ctx context.Context, w work) error {
 		}
 		if err != nil {
 			w.failed.Inc()
-			if _, known := c.passedOver[id]; !known {
-				c.log.Error("closing: an auction cannot "+w.doing, "auctionId", id, "error", err)
+			if _, known := a.closer.passedOver[id]; !known {
+				a.log.Error("auctioneer: an auction cannot "+w.doing, "auctionId", id, "error", err)
 			}
-			c.passedOver[id] = time.Now().Add(passOverFor)
+			a.closer.passedOver[id] = time.Now().Add(passOverFor)
 			continue
 		}
-		failed = errors.Join(failed, c.tell(w, rows))
+		failed = errors.Join(failed, a.tellAll(w, rows))
 	}
 	return failed
 }
 
-// tell announces what is done. Nothing about one auction keeps the others from being announced.
-func (c *Closer) tell(w work, rows []db.Auction) error {
+// tellAll announces what is done. Nothing about one auction keeps the others from being announced.
+func (a *Auctioneer) tellAll(w work, rows []db.Auction) error {
 	w.done(len(rows))
 	var failed error
 	for _, row := range rows {
-		delete(c.passedOver, row.ID)
+		delete(a.closer.passedOver, row.ID)
 		failed = errors.Join(failed, loop.Safely(func() error {
-			c.announce(auction.Update{State: row.State()})
+			a.tell(auction.Update{State: row.State()})
 			return nil
 		}))
 	}
@@ -208,7 +210,7 @@ func (c *Closer) tell(w work, rows []db.Auction) error {
 
 // passOver lists the auctions that refused lately. How long they are left alone is this process's
 // own affair.
-func (c *Closer) passOver() []int64 {
+func (c *closer) passOver() []int64 {
 	ids := make([]int64, 0, len(c.passedOver))
 	for id, until := range c.passedOver {
 		if time.Now().Before(until) {
@@ -219,11 +221,11 @@ func (c *Closer) passOver() []int64 {
 }
 
 // untilNext is how long to sleep: until the next auction is due by the database's clock, within bounds.
-func (c *Closer) untilNext(ctx context.Context) time.Duration {
+func (a *Auctioneer) untilNext(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
-	wait, err := c.queries.AuctionNextDue(ctx, db.AuctionNextDueParams{
-		OtherwiseMilliseconds: wakeEvery.Milliseconds(), PassedOver: c.passOver(),
+	wait, err := db.New(a.pool).AuctionNextDue(ctx, db.AuctionNextDueParams{
+		OtherwiseMilliseconds: wakeEvery.Milliseconds(), PassedOver: a.closer.passOver(),
 	})
 	if err != nil {
 		return wakeEvery
