@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,8 +20,13 @@ const (
 	bidSpan          = time.Second
 )
 
-// questionsMax is how many bids ask in one go; Redis answers that many in a few milliseconds.
-const questionsMax = 256
+const (
+	// questionsMax is how many bids ask in one go; Redis answers that many in a few milliseconds.
+	questionsMax = 256
+	// waitingMax is how many bids may wait to ask: some tenth of a second's work. The node counts
+	// the others by itself, as it does while Redis is away.
+	waitingMax = 16384
+)
 
 // bidderPrefix begins the keys of all bidders. They share a hash tag, so that one script may ask about many on a cluster too; its one
 // shard answers a hundred thousand a second.
@@ -39,14 +43,6 @@ type question struct {
 	answer   chan time.Duration
 }
 
-// questions are those that wait. While some are on their way to Redis the next collect, so that a lone one waits for nobody and a thousand
-// share one round trip, in the order they came.
-type questions struct {
-	mu      sync.Mutex
-	waiting []*question
-	asking  bool // somebody is
-}
-
 // Bid counts a request to bid and returns 0, or, when it is one too many, how long to wait before it is sent again; then it is not
 // counted. Copies of one bid (the same key in the same auction) count once among the different bids.
 func (l *Limits) Bid(ctx context.Context, bidderID, auctionID int64, key uuid.UUID) time.Duration {
@@ -57,38 +53,16 @@ func (l *Limits) Bid(ctx context.Context, bidderID, auctionID int64, key uuid.UU
 	if l.breaker.open() {
 		// Whoever tries whether Redis is back tries alone: nobody is to wait behind it.
 		l.askAbout(ctx, []*question{q})
-	} else if l.questions.add(q) {
+	} else if start, err := l.questions.Add(struct{}{}, q); err != nil {
+		return l.local.bid(q.key, q.bid, time.Now())
+	} else if start {
 		go l.askAll()
 	}
 	return <-q.answer
 }
 
-// add tells whether nobody is asking, so that the caller has to.
-func (s *questions) add(q *question) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting = append(s.waiting, q)
-	first := !s.asking
-	s.asking = true
-	return first
-}
-
-// take returns the next to ask about, or nil when nobody waits and nobody asks any more.
-func (s *questions) take() []*question {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := min(questionsMax, len(s.waiting))
-	if n == 0 {
-		s.asking, s.waiting = false, nil
-		return nil
-	}
-	some := s.waiting[:n:n]
-	s.waiting = s.waiting[n:]
-	return some
-}
-
 func (l *Limits) askAll() {
-	for some := l.questions.take(); some != nil; some = l.questions.take() {
+	for some := l.questions.Take(); some != nil; some = l.questions.Take() {
 		l.askAbout(context.Background(), some)
 	}
 }

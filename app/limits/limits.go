@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"martelo/app/batch"
 	"martelo/app/identity"
 )
 
@@ -47,7 +48,8 @@ type Limits struct {
 	local    local
 
 	attemptsPerAddress int
-	questions          questions
+	// questions are the bids that wait to hear whether they are too many, in the order they came.
+	questions *batch.Queue[struct{}, *question]
 }
 
 // Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does
@@ -64,6 +66,7 @@ func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
 	client.AddHook(house)
 	return &Limits{
 		client: client, house: house, attempts: redis_rate.NewLimiter(client), log: log, attemptsPerAddress: AttemptsPerAddressDefault,
+		questions: batch.New[struct{}, *question](questionsMax, waitingMax),
 	}
 }
 
