@@ -3,6 +3,8 @@ package auctioneer
 import (
 	"context"
 	"time"
+
+	"martelo/app/auction"
 )
 
 // Remember has a node remember each auction's price from the first bid on, for as long as told.
@@ -10,3 +12,28 @@ func (a *Auctioneer) Remember(fresh time.Duration) { a.early.fresh, a.early.comp
 
 // CloseHot closes the hot auctions that are due until ctx ends.
 func (a *Auctioneer) CloseHot(ctx context.Context) { a.closeHot(ctx) }
+
+// InOneBatch decides requests in one transaction, passing over what is held. It returns what each was
+// answered, and the error of its auction.
+func (a *Auctioneer) InOneBatch(ctx context.Context, requests []auction.Request) ([]auction.Answer, []error, error) {
+	bids := make([]*pendingBid, len(requests))
+	place := map[*pendingBid]int{}
+	for i, r := range requests {
+		bids[i] = &pendingBid{request: r}
+		place[bids[i]] = i
+	}
+	lots := lotsOf(bids)
+	err := a.inPostgres(ctx, lots, passOverHeld)
+	answers, errs := make([]auction.Answer, len(requests)), make([]error, len(requests))
+	for _, l := range lots {
+		for i, p := range l.bids {
+			if errs[place[p]] = l.err; l.err == nil && err == nil {
+				answers[place[p]] = l.answers[i]
+			}
+		}
+	}
+	return answers, errs, err
+}
+
+// Reasons why a lot is decided once more.
+var ErrHeld, ErrStale = errHeld, errStale

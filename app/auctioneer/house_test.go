@@ -240,6 +240,9 @@ func (h *house) state(id int64) auction.State {
 	return rows[0].Auction.State()
 }
 
+// clock is the database's.
+func (h *house) clock() (time.Time, error) { return db.New(h.pool).Clock(h.Context()) }
+
 func (h *house) log(id int64) []auction.Bid {
 	rows, err := db.New(h.pool).BidsAfter(h.Context(), db.BidsAfterParams{AuctionID: id, RowLimit: 1 << 20})
 	if err != nil {
