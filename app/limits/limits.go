@@ -42,6 +42,7 @@ const (
 type Limits struct {
 	client   *redis.Client
 	house    *identity.House
+	within   time.Duration // askWithin, but in tests
 	breaker  breaker
 	attempts *redis_rate.Limiter
 	log      *slog.Logger
@@ -55,8 +56,13 @@ type Limits struct {
 // Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does
 // not connect yet. What is counted for one house does not count for another that shares its Redis.
 func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
+	return open(of, house, log, askWithin)
+}
+
+// open is Open with another patience.
+func open(of *redis.Client, house *identity.House, log *slog.Logger, within time.Duration) *Limits {
 	options := *of.Options()
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = askWithin, askWithin, askWithin, askWithin
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = within, within, within, within
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries, options.DialerRetries = -1, 1
 	options.PoolSize, options.MinIdleConns, options.MaxActiveConns = connectionsMax, connectionsIdle, connectionsMax
@@ -65,7 +71,7 @@ func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
 	client := redis.NewClient(&options)
 	client.AddHook(house)
 	return &Limits{
-		client: client, house: house, attempts: redis_rate.NewLimiter(client), log: log, attemptsPerAddress: AttemptsPerAddressDefault,
+		client: client, house: house, within: within, attempts: redis_rate.NewLimiter(client), log: log, attemptsPerAddress: AttemptsPerAddressDefault,
 		questions: batch.New[struct{}, *question](questionsMax, waitingMax),
 	}
 }
@@ -105,7 +111,7 @@ func (l *Limits) ask(ctx context.Context, question func(context.Context) error) 
 	if !l.breaker.allows() {
 		return false
 	}
-	within, cancel := context.WithTimeout(ctx, askWithin)
+	within, cancel := context.WithTimeout(ctx, l.within)
 	defer cancel()
 	err := question(within)
 	switch {

@@ -30,7 +30,22 @@ func open(t *testing.T, client *redis.Client) *limits.Limits {
 // openIn opens the limits of a node of the house.
 func openIn(t *testing.T, client *redis.Client, house *identity.House) *limits.Limits {
 	t.Helper()
-	l := limits.Open(client, house, slog.New(slog.DiscardHandler))
+	return opened(t, limits.Open(client, house, slog.New(slog.DiscardHandler)))
+}
+
+// patient is open for what Redis counts however long it takes.
+func patient(t *testing.T, client *redis.Client) *limits.Limits {
+	t.Helper()
+	return patientIn(t, client, dbtest.Identity(t, dbtest.Pool(t), client))
+}
+
+func patientIn(t *testing.T, client *redis.Client, house *identity.House) *limits.Limits {
+	t.Helper()
+	return opened(t, limits.OpenPatient(client, house, slog.New(slog.DiscardHandler)))
+}
+
+func opened(t *testing.T, l *limits.Limits) *limits.Limits {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -59,7 +74,7 @@ func within(t *testing.T, try func(bidder int64)) {
 
 func TestFiveDifferentBidsASecond(t *testing.T) {
 	t.Parallel()
-	l := open(t, dbtest.Redis(t))
+	l := patient(t, dbtest.Redis(t))
 	var waits []time.Duration
 	within(t, func(bidder int64) {
 		waits = nil
@@ -76,7 +91,7 @@ func TestFiveDifferentBidsASecond(t *testing.T) {
 
 func TestCopiesOfABidCountOnce(t *testing.T) {
 	t.Parallel()
-	l := open(t, dbtest.Redis(t))
+	l := patient(t, dbtest.Redis(t))
 	var copies, others, copyAfter, sameKeyElsewhere int
 	within(t, func(bidder int64) {
 		copies, others, copyAfter, sameKeyElsewhere = 0, 0, 0, 0
@@ -105,7 +120,7 @@ func TestCopiesOfABidCountOnce(t *testing.T) {
 
 func TestFiftyRequestsASecondWithAllCopies(t *testing.T) {
 	t.Parallel()
-	l := open(t, dbtest.Redis(t))
+	l := patient(t, dbtest.Redis(t))
 	passed := 0
 	within(t, func(bidder int64) {
 		passed = 0
@@ -124,7 +139,7 @@ func TestFiftyRequestsASecondWithAllCopies(t *testing.T) {
 func TestARefusedBidIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
-	l := open(t, client)
+	l := patient(t, client)
 	var memory string
 	var kept time.Duration
 	var last, refused uuid.UUID
@@ -155,7 +170,7 @@ func TestARefusedBidIsNotRecorded(t *testing.T) {
 func TestAClockThatWentBackIsForgiven(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
-	l := open(t, client)
+	l := patient(t, client)
 	const later = "9000000000000000"
 	bids, requests := "", ""
 	for range 5 {
@@ -180,7 +195,7 @@ func TestTwoHousesCountApart(t *testing.T) {
 	if _, err := identity.Renew(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	ours, theirs := openIn(t, client, dbtest.Identity(t, pool, client)), openIn(t, client, dbtest.Identity(t, other, client))
+	ours, theirs := patientIn(t, client, dbtest.Identity(t, pool, client)), patientIn(t, client, dbtest.Identity(t, other, client))
 	within(t, func(bidder int64) {
 		for range 5 {
 			ours.Bid(t.Context(), bidder, 42, uuid.New())
@@ -204,7 +219,7 @@ func TestTwoHousesCountApart(t *testing.T) {
 
 func TestManyWhoAskTogetherAreCountedApart(t *testing.T) {
 	t.Parallel()
-	l := open(t, dbtest.Redis(t))
+	l := patient(t, dbtest.Redis(t))
 	const bidders, bids = 40, 8
 	var passed [bidders]atomic.Int64
 	within(t, func(first int64) {
@@ -228,14 +243,20 @@ func TestManyWhoAskTogetherAreCountedApart(t *testing.T) {
 
 func TestTheWaitIsLongEnough(t *testing.T) {
 	t.Parallel()
-	l := open(t, dbtest.Redis(t))
+	l := patient(t, dbtest.Redis(t))
 	for range 5 {
 		l.Bid(t.Context(), 7, 42, uuid.New())
 	}
 	key := uuid.New()
-	wait := l.Bid(t.Context(), 7, 42, key)
-	if wait == 0 {
-		return // the machine was too busy to bid five times in a second
+	var wait time.Duration
+	for tries := 0; wait == 0; tries++ { // until five bids came within a second
+		if tries > 1000 {
+			t.Fatal("no bid is one too many")
+		}
+		wait = l.Bid(t.Context(), 7, 42, key)
+		if wait == 0 {
+			key = uuid.New()
+		}
 	}
 	timer := time.NewTimer(wait + 10*time.Millisecond) // the span that is under test, not a guess at when something is done
 	<-timer.C
@@ -248,7 +269,7 @@ func TestTwoNodesCountTogether(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
 	house := dbtest.Identity(t, dbtest.Pool(t), client)
-	one, two := openIn(t, client, house), openIn(t, client, house)
+	one, two := patientIn(t, client, house), patientIn(t, client, house)
 	passed := 0
 	within(t, func(bidder int64) {
 		passed = 0
@@ -509,7 +530,7 @@ func TestTheDelayGrows(t *testing.T) {
 func TestAVenueHasASetting(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]int{60: 60, 200: 200} {
-		l := open(t, dbtest.Redis(t)).WithAttemptsPerAddress(most)
+		l := patient(t, dbtest.Redis(t)).WithAttemptsPerAddress(most)
 		passed := 0
 		for i := range want + 30 {
 			// One household: the addresses differ below the /64, and in their zone.
