@@ -80,6 +80,7 @@ func (h *hall) eventually(within time.Duration, what string, holds func() bool) 
 // Two thousand auctions end in the same second on two nodes: all are closed within five, each once, with one event and one announcement
 // each, and the winner is the leader at the current price.
 func TestTwoThousandAtOnce(t *testing.T) {
+	t.Parallel()
 	const auctions = 2000
 	h := newHall(t)
 	h.fill(auctions, 300*time.Millisecond)
@@ -128,6 +129,7 @@ func TestTwoThousandAtOnce(t *testing.T) {
 
 // An auction that cannot close does not stop the others, in its own set neither.
 func TestOneThatCannotCloseStopsNobody(t *testing.T) {
+	t.Parallel()
 	h := newHall(t)
 	h.fill(30, -time.Second)
 	h.exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`)
@@ -149,6 +151,7 @@ func TestOneThatCannotCloseStopsNobody(t *testing.T) {
 
 // An auction that somebody holds is passed over without waiting, and closed once it is free, unless its end has moved.
 func TestALockedAuctionIsLeftForLater(t *testing.T) {
+	t.Parallel()
 	h := newHall(t)
 	h.fill(2, -time.Second)
 	holder, err := h.pool.Begin(t.Context())
@@ -180,6 +183,7 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 
 // However unlucky the plan, a set closes no more than its limit. The published statement, an IN over a locking subquery, may.
 func TestASetKeepsItsLimitUnderAnyPlan(t *testing.T) {
+	t.Parallel()
 	const limit = 5
 	h := newHall(t)
 	h.fill(200, -time.Second)
@@ -204,6 +208,7 @@ func TestASetKeepsItsLimitUnderAnyPlan(t *testing.T) {
 
 // The set-based statements and the rulebook state the same rule: over states of every kind, the same are due, and they become the same.
 func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
+	t.Parallel()
 	h := newHall(t)
 	h.fill(4, -time.Second)
 	h.fill(4, time.Hour)

@@ -42,6 +42,7 @@ func (h *house) locked(id int64) (release func()) {
 // What is certainly too low is refused while nothing can be decided; everything else waits for the database: twins of accepted bids, of which
 // some are below the price by then, and what only the database can tell.
 func TestWhatIsKnownToBeTooLowWaitsForNobody(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 3)
 	desk, other := h.remembering(), h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -111,6 +112,7 @@ func TestWhatIsKnownToBeTooLowWaitsForNobody(t *testing.T) {
 
 // A price is known for a moment only: then the database is asked, as it is about an auction that hardly anybody bids on.
 func TestWhatWasKnownIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	for _, part := range []struct {
 		name     string
 		remember func(*auctioneer.Auctioneer)
@@ -142,6 +144,7 @@ func TestWhatWasKnownIsAskedAgain(t *testing.T) {
 
 // When the end has come, or somebody on the node has ended or moved the auction, nobody is told by what was known before.
 func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
 	h.lane = auction.Standard
 	desk := h.remembering()
@@ -188,6 +191,7 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 // Whatever two desks that remember prices are asked, in whatever order, they accept what the rulebook accepts, know each twin, and refuse what the
 // rulebook refuses. Only the figures of a refusal may be those of an earlier moment.
 func TestRememberedPricesOnlyRefuse(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 3)
 	desks := []*auctioneer.Auctioneer{h.remembering(), h.remembering()}
 	bidders := append([]int64{h.seller}, h.bidders...)
@@ -229,6 +233,7 @@ func TestRememberedPricesOnlyRefuse(t *testing.T) {
 
 // Many bid at once on two desks that remember prices: nothing else is accepted, and nothing is told about a twin, than without it.
 func TestRememberedPricesUnderLoad(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 12)
 	desks := []*auctioneer.Auctioneer{h.remembering(), h.remembering()}
 	id := h.open(hour, auction.SoftClose{})
@@ -256,6 +261,7 @@ func TestRememberedPricesUnderLoad(t *testing.T) {
 
 // After the database has lost commits, a desk that remembers them refuses for a moment only, and then learns anew.
 func TestWhatTheDatabaseHasLostRefusesNobody(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 2)
 	desk := h.desk()
 	desk.Remember(50 * time.Millisecond)

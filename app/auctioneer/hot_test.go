@@ -53,6 +53,7 @@ func (h *house) place(place placer, r auction.Request) auction.Bid {
 // Moving an auction from lane to lane while everybody bids: the answers are those of one auction decided in one place, nothing is lost and
 // nothing is accepted twice.
 func TestMovingUnderLoad(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 6)
 	desks := []placer{h.desk(), h.desk()}
 	sales := h.sales()
@@ -146,6 +147,7 @@ func while(h *house, id int64, placers []placer, harm func()) []outcome {
 
 // With AOF always, kill -9 of Redis in the middle of load loses no bid that was answered: after it is back every one is in PostgreSQL.
 func TestRedisIsKilledUnderHotLoad(t *testing.T) {
+	t.Parallel()
 	server := dbtest.StartRedis(t)
 	h := newHouseOn(t, server.URL(), 64)
 	desks := []placer{h.desk(), h.desk()}
@@ -162,6 +164,7 @@ func TestRedisIsKilledUnderHotLoad(t *testing.T) {
 
 // A Redis that comes back empty is noticed: the auction goes on from PostgreSQL's log, its keys are known and its numbers go on.
 func TestRedisComesBackEmpty(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -194,6 +197,7 @@ func TestRedisComesBackEmpty(t *testing.T) {
 
 // Two nodes close hot auctions at their end, bids coming all the while: once, with one event, the winner being the last bid's.
 func TestHotAuctionsCloseOnce(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 8)
 	desks := []placer{h.desk(), h.desk()}
 	id, empty := h.open(1200*time.Millisecond, auction.SoftClose{}), h.open(600*time.Millisecond, auction.SoftClose{})
@@ -243,6 +247,7 @@ func isClosed(err error) bool {
 
 // A bid that was sent before the end and that Redis comes to after it is not taken.
 func TestNoLateHotBid(t *testing.T) {
+	t.Parallel()
 	server := dbtest.StartRedis(t)
 	h := newHouseOn(t, server.URL(), 1)
 	desk := h.desk()
@@ -270,6 +275,7 @@ func TestNoLateHotBid(t *testing.T) {
 
 // A hot auction without its Redis is unavailable, soon and for nobody else.
 func TestRedisAwayStopsOnlyHotAuctions(t *testing.T) {
+	t.Parallel()
 	server := dbtest.StartRedis(t)
 	h := newHouseOn(t, server.URL(), 1)
 	desk := h.desk()
@@ -313,6 +319,7 @@ func TestRedisAwayStopsOnlyHotAuctions(t *testing.T) {
 // When the script and the rulebook differ about a bid, the auction is stopped and nothing of it reaches the log; an admin moves it out, and
 // it goes on from the last bid that both agree about.
 func TestADifferenceStopsTheAuction(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -347,6 +354,7 @@ func TestADifferenceStopsTheAuction(t *testing.T) {
 
 // A node that died after it had frozen an auction keeps nobody from bidding.
 func TestAnAbandonedFreezeIsFound(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -364,6 +372,7 @@ func TestAnAbandonedFreezeIsFound(t *testing.T) {
 
 // Cancelling a hot auction holds to the rulebook, with all bids that Redis has; a refused cancel does not keep it from going on.
 func TestCancellingAHotAuction(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -392,6 +401,7 @@ func TestCancellingAHotAuction(t *testing.T) {
 
 // Amounts beyond what a Lua number can tell apart are compared exactly.
 func TestHotAmountsAreExactAtTheEdge(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
 	desk := h.desk()
 	clf := money.MustCurrency("CLF") // four decimals, so that the largest amounts have sixteen digits
@@ -432,6 +442,7 @@ func TestHotAmountsAreExactAtTheEdge(t *testing.T) {
 
 // On a Redis that answers before the disk has it the lane is refused, unless the operator has said otherwise.
 func TestAWeakRedisIsRefused(t *testing.T) {
+	t.Parallel()
 	server := dbtest.StartRedis(t)
 	h := newHouseOn(t, server.URL(), 1)
 	id := h.open(hour, auction.SoftClose{})
@@ -462,6 +473,7 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 
 // An auction that gets more bids than the operator has set is promoted, once, and its bids go on.
 func TestABusyAuctionIsPromoted(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 4)
 	var log lockedBuffer
 	desk := h.node(auctioneer.Options{Hot: h.reader, HotAbove: 5, Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -520,6 +532,7 @@ func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 
 // A key that Redis has forgotten and accepts again is found out by the log.
 func TestAKeyAcceptedTwiceStopsTheAuction(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -546,6 +559,7 @@ func TestAKeyAcceptedTwiceStopsTheAuction(t *testing.T) {
 
 // A Redis that has lost what it had acknowledged is found out, also when nobody bids: it never gives a number to a second bid unnoticed for long.
 func TestARedisThatWentBackIsStopped(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
@@ -568,6 +582,7 @@ func TestARedisThatWentBackIsStopped(t *testing.T) {
 
 // A scheduled hot auction is nobody's before its start, and Redis's from then on.
 func TestAScheduledHotAuction(t *testing.T) {
+	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
 	desk := h.desk()
 	now, err := db.New(h.pool).Clock(t.Context())
@@ -604,6 +619,7 @@ func TestAScheduledHotAuction(t *testing.T) {
 // The longest log that is loaded is loaded whole: its oldest key is still known. A longer one sends its auction to the standard
 // lane, where bids go on.
 func TestLongLogsAreLoadedOrLeft(t *testing.T) {
+	t.Parallel()
 	const most = 100_000
 	h := newHouseIn(t, auction.Hot, 3)
 	desk, sales := h.desk(), h.sales()

@@ -56,8 +56,12 @@ func newHouse(t testing.TB, bidders int) *house { return newHouseIn(t, auction.S
 
 // inBothLanes runs a test of what holds in either lane.
 func inBothLanes(t *testing.T, test func(t *testing.T, lane auction.Lane)) {
+	t.Parallel()
 	for _, lane := range []auction.Lane{auction.Standard, auction.Hot} {
-		t.Run(string(lane), func(t *testing.T) { test(t, lane) })
+		t.Run(string(lane), func(t *testing.T) {
+			t.Parallel()
+			test(t, lane)
+		})
 	}
 }
 

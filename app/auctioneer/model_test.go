@@ -201,6 +201,7 @@ func (f forgetful) Place(ctx context.Context, r auction.Request) (auction.Bid, b
 }
 
 func TestTheCheckerSeesABrokenDesk(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 6)
 	broken := forgetful{h.desk()}
 	if operations := history(h, h.open(hour, auction.SoftClose{}), broken); porcupine.CheckOperations(book(false), operations) {

@@ -52,6 +52,7 @@ func requestFor(t *testing.T, id, bidder int64, amount string) auction.Request {
 
 // A full queue says so at once, decides nothing, and takes bids again as soon as there is room.
 func TestAFullQueueIsHonest(t *testing.T) {
+	t.Parallel()
 	desk, id, bidder := newTestDesk(t)
 	queue := desk.queues[uint64(id)%queueCount]
 	for range queueMax {
@@ -71,6 +72,7 @@ func TestAFullQueueIsHonest(t *testing.T) {
 }
 
 func TestACallerThatGoesAwayDoesNotTakeItsBidBack(t *testing.T) {
+	t.Parallel()
 	desk, id, bidder := newTestDesk(t)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
@@ -109,6 +111,7 @@ func TestAnIdleAuctionCostsNothing(t *testing.T) {
 
 // The statement that writes states the rule again: a decision that no longer holds writes nothing at all.
 func TestTheWriteChecksTheDecision(t *testing.T) {
+	t.Parallel()
 	desk, id, bidder := newTestDesk(t)
 	for name, spoil := range map[string]func(before, after *auction.State, accepted []auction.Bid){
 		"another bid came first": func(before, _ *auction.State, _ []auction.Bid) { before.BidCount = 5 },
@@ -144,6 +147,7 @@ func TestTheWriteChecksTheDecision(t *testing.T) {
 }
 
 func TestWaitingTooLongIsAnswered(t *testing.T) {
+	t.Parallel()
 	old := &pendingBid{since: time.Now().Add(-waitMax - time.Second), answer: make(chan answer, 1)}
 	young := &pendingBid{since: time.Now(), answer: make(chan answer, 1)}
 	if left := refuseStale([]*pendingBid{old, young}, time.Now()); len(left) != 1 || left[0] != young {

@@ -133,6 +133,7 @@ func lateFaults(h *house, place placer) error {
 }
 
 func TestNoLateBid(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 1)
 	if err := lateFaults(h, h.desk()); err != nil {
 		t.Error(err)
@@ -327,6 +328,7 @@ func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
 
 // An announcement tells the newest bids whole, also when those before its own were taken by another desk: it may come before theirs.
 func TestAnAnnouncementIsCompleteByItself(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 2)
 	told := make(chan auction.Update, 10)
 	here, there := h.announcing(func(u auction.Update) { told <- u }), h.desk()

@@ -18,6 +18,7 @@ import (
 // A batch gives each auction exactly what deciding its bids alone would: the same answers, the same
 // state, the same log.
 func TestABatchDecidesEachAuctionAsIfAlone(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 5)
 	node := h.node(auctioneer.Options{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,6 +100,7 @@ func agree(
 // Histories of several auctions whose bids share batches, on one node and on two, are linearizable for
 // each auction.
 func TestHistoriesOfSeveralAuctionsAreLinearizable(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 8)
 	nodes := []placer{h.desk(), h.desk()}
 	model := book(true)
@@ -140,6 +142,7 @@ func TestHistoriesOfSeveralAuctionsAreLinearizable(t *testing.T) {
 
 // The same key on several auctions of a batch is several bids.
 func TestAKeyCountsForOneAuction(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 1)
 	node := h.node(auctioneer.Options{})
 	first, second := h.open(hour, auction.SoftClose{}), h.open(hour, auction.SoftClose{})
@@ -165,6 +168,7 @@ func TestAKeyCountsForOneAuction(t *testing.T) {
 // While somebody holds an auction's row, bids on all others go on, and those on the held one are decided
 // once it is let go. Two of the auctions that share its queue are tried at the same time.
 func TestAHeldRowKeepsNoOtherWaiting(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 4)
 	node := h.desk()
 	var ids []int64
@@ -217,6 +221,7 @@ func TestAHeldRowKeepsNoOtherWaiting(t *testing.T) {
 // An auction whose row PostgreSQL refuses, and one whose decision no longer holds, cost their own bids
 // and nobody else's.
 func TestABadAuctionSpoilsNoBatch(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 4)
 	node := h.desk()
 	var ids []int64
@@ -256,6 +261,7 @@ func TestABadAuctionSpoilsNoBatch(t *testing.T) {
 // Two nodes bid on the same hundred auctions, each batch in another order: nobody waits for ever, and
 // nothing is lost.
 func TestNodesThatShareManyAuctionsNeverBlockEachOther(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, 20)
 	nodes := []placer{h.desk(), h.desk()}
 	var requests []auction.Request
