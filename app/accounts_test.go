@@ -80,6 +80,7 @@ func (v *visitor) signIn(email, password string) int {
 
 // The operator's commands take hold on a node that serves.
 func TestTheOperatorsCommands(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newDefaultTown(t)
 	node := town.start()
@@ -157,6 +158,7 @@ func TestTheOperatorsCommands(t *testing.T) {
 // The demo's accounts have a password that everybody may read: they are made only where nobody else
 // is.
 func TestTheDemoIsRefusedInARunningHouse(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := &town{T: t, database: dbtest.URL(t), redis: dbtest.RedisURL(t)}
 	town.command("demo")
@@ -178,6 +180,7 @@ func TestTheDemoIsRefusedInARunningHouse(t *testing.T) {
 
 // A node does all its work as a role that may change and remove next to nothing.
 func TestTheHouseWorksWithTheLeastRights(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newDefaultTown(t)
 	owner, err := pgx.Connect(t.Context(), town.database)
@@ -276,6 +279,7 @@ func TestTheHouseWorksWithTheLeastRights(t *testing.T) {
 
 // Wrong settings for sign-ins are refused in a sentence that names them.
 func TestSettingsOfSigningIn(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	for _, wrong := range []string{
 		"ATTEMPTS_PER_ADDRESS_MAX=0", "ATTEMPTS_PER_ADDRESS_MAX=-1", "ATTEMPTS_PER_ADDRESS_MAX=many", "ATTEMPTS_PER_ADDRESS_MAX=1000000",

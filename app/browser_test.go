@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"martelo/db/dbtest"
+
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -58,6 +60,7 @@ type fair struct {
 // TestInRealBrowsers proves the pages in Debian's chromium, against two nodes of the real program. The parts share the house: each opens
 // lots of its own.
 func TestInRealBrowsers(t *testing.T) {
+	dbtest.Long(t)
 	newFair(t).proves(
 		part{"two browsers on two nodes", (*fair).twoBrowsers},
 		part{"soft close", (*fair).softClose},
@@ -79,6 +82,7 @@ func TestInRealBrowsers(t *testing.T) {
 
 // TestHandsInRealBrowsers proves that nobody bids what was not meant. Its parts wait most of the time, as people do.
 func TestHandsInRealBrowsers(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	newFair(t).proves(
 		part{"one gesture, one bid", (*fair).oneGestureOneBid},
@@ -91,6 +95,7 @@ func TestHandsInRealBrowsers(t *testing.T) {
 
 // TestHonestInRealBrowsers proves that a page says what it knows, and looks right while it does.
 func TestHonestInRealBrowsers(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	newFair(t).proves(
 		part{"held back", (*fair).heldBack},

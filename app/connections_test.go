@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"martelo/db/dbtest"
 )
 
 // connectionEndsWithin is the longest that a client may hold a connection with nothing to show for it.
@@ -26,6 +28,7 @@ func (n *node) files() int {
 
 // Clients that begin something and never go on are let go, and leave nothing behind.
 func TestAStuckClientIsLetGo(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	n := newDefaultTown(t).start()
 	id := n.open(time.Hour).ID

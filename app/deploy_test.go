@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"martelo/db/dbtest"
 )
 
 // awayMax is the longest that a deploy may leave a viewer without the current price.
@@ -95,6 +97,7 @@ func (f *follower) read(response *http.Response, ended time.Time, pause time.Dur
 // Two nodes are replaced one after the other, each told to leave while bids come in: nobody who watches is without the current price for long,
 // nobody is shown an older one, and all end on the last.
 func TestADeployLosesNoViewerForLong(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	addresses := []string{freeAddress(t), freeAddress(t)}
 	nodes := []*node{town.start("LISTEN_ADDR=" + addresses[0]), town.start("LISTEN_ADDR=" + addresses[1])}

@@ -174,6 +174,7 @@ func (c *crowd) during(harm func()) {
 
 // P2: kill -9 of a node in the middle of load loses no bid that was answered, and the survivors give the same keys the same answers.
 func TestANodeIsKilledUnderLoad(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	doomed, survivor := town.start(), town.start()
 	auction := survivor.open(time.Hour)
@@ -185,6 +186,7 @@ func TestANodeIsKilledUnderLoad(t *testing.T) {
 // P2: PostgreSQL is killed and started again under load. Answers in between are 503, none takes too long, nothing that was acknowledged is
 // lost, and no node needs a restart.
 func TestPostgreSQLCrashesUnderLoad(t *testing.T) {
+	dbtest.Long(t)
 	postgres := dbtest.StartPostgres(t)
 	town := newTown(t, postgres.URL(), dbtest.RedisURL(t))
 	here, there := town.start(), town.start()
@@ -213,6 +215,7 @@ func TestPostgreSQLCrashesUnderLoad(t *testing.T) {
 
 // A PostgreSQL that hangs, with its connections open, makes nobody wait longer than the contract says.
 func TestPostgreSQLHangs(t *testing.T) {
+	dbtest.Long(t)
 	postgres := dbtest.StartPostgres(t)
 	town := newTown(t, postgres.URL(), dbtest.RedisURL(t))
 	node := town.start()
@@ -240,6 +243,7 @@ func TestPostgreSQLHangs(t *testing.T) {
 
 // Redis is killed under load: bids go on as before.
 func TestRedisIsKilledUnderLoad(t *testing.T) {
+	dbtest.Long(t)
 	redis := dbtest.StartRedis(t)
 	town := newTown(t, dbtest.URL(t), redis.URL())
 	here, there := town.start(), town.start()
@@ -265,6 +269,7 @@ func TestRedisIsKilledUnderLoad(t *testing.T) {
 
 // The same key twenty times at once over two nodes: one 201, the others 200 with the same bid; again after being outbid and after the close.
 func TestTwinsOverTwoNodes(t *testing.T) {
+	dbtest.Long(t)
 	const copies = 20
 	town := newDefaultTown(t)
 	nodes := []*node{town.start(), town.start()}
@@ -307,6 +312,7 @@ func TestTwinsOverTwoNodes(t *testing.T) {
 
 // A node that is asked to leave finishes the bids it has taken, says goodbye in time, and the others go on.
 func TestANodeLeavesUnderLoad(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	leaver, stayer := town.start(), town.start()
 	auction := stayer.open(time.Hour)
@@ -322,6 +328,7 @@ func TestANodeLeavesUnderLoad(t *testing.T) {
 
 // The whole life of an auction through the API, from creation to hammer, with its event told by the log.
 func TestFromCreationToHammer(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	node := town.start()
 	auction := node.open(3 * time.Second)

@@ -36,6 +36,7 @@ func (n *node) move(id int64, token, lane string) reply {
 
 // The node that decides and settles a hot auction is killed in the middle of load: what it had answered is in PostgreSQL soon after.
 func TestASettlingNodeIsKilledUnderHotLoad(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	doomed, survivor := town.start(), town.start()
 	auction := must[auctionReply](t, survivor.openHot(time.Hour), http.StatusCreated)
@@ -47,6 +48,7 @@ func TestASettlingNodeIsKilledUnderHotLoad(t *testing.T) {
 
 // Redis is killed and started again under hot load: in between hot bids are unavailable, and nothing that was answered is lost.
 func TestRedisCrashesUnderHotLoad(t *testing.T) {
+	dbtest.Long(t)
 	redis := dbtest.StartRedis(t)
 	town := newTown(t, dbtest.URL(t), redis.URL())
 	here, there := town.start(), town.start()
@@ -67,6 +69,7 @@ func TestRedisCrashesUnderHotLoad(t *testing.T) {
 
 // An auction goes into the hot lane and out of it by the API while bids come through two nodes.
 func TestMovingByTheAPIUnderLoad(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	here, there := town.start(), town.start()
 	auction := here.open(time.Hour)
@@ -86,6 +89,7 @@ func TestMovingByTheAPIUnderLoad(t *testing.T) {
 
 // A hot auction's life: exact on every node at once, live to who watches, closed at its end with one event; moved only by who may.
 func TestAHotAuctionFromCreationToHammer(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	here, there := town.start(), town.start()
 	auction := must[auctionReply](t, here.openHot(4*time.Second), http.StatusCreated)
@@ -128,6 +132,7 @@ func TestAHotAuctionFromCreationToHammer(t *testing.T) {
 
 // A node on a Redis that may lose what it acknowledges says so at its start and does not offer the hot lane, unless it is told to.
 func TestAWeakRedisIsSaidAtTheStart(t *testing.T) {
+	dbtest.Long(t)
 	server := dbtest.StartRedis(t)
 	town := newTown(t, dbtest.URL(t), server.URL())
 	options, err := redis.ParseURL(server.URL())

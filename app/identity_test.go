@@ -178,6 +178,7 @@ func (c *town) publish(store *redis.Client, id int64, message string) {
 // Somebody publishes an end and a price that never were: within two seconds every viewer has what PostgreSQL has, in pages and streams, on every
 // node, and what comes afterwards is shown.
 func TestWhatWasNeverCommittedIsTakenBack(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	here, there := town.start(), town.start()
 	store := town.store()
@@ -249,6 +250,7 @@ func (n *node) metric(name string) string {
 
 // PostgreSQL comes back without its newest commits while nodes run: bids, the close too. Viewers converge downward, and bids go on from there.
 func TestLostCommitsAreTakenBack(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	here, there := town.start(), town.start()
 	lot, other := here.open(time.Hour), here.open(time.Hour)
@@ -310,6 +312,7 @@ func twoHouses(t *testing.T, sameDatabase bool) (ours, theirs *town) {
 
 // Two houses share a Redis, and have an auction of the same number each: nothing of the one is shown in the other.
 func TestTwoHousesOnOneRedisAreToldApart(t *testing.T) {
+	dbtest.Long(t)
 	for _, same := range []bool{false, true} {
 		t.Run(fmt.Sprintf("same database %v", same), func(t *testing.T) {
 			ours, theirs := twoHouses(t, same)
@@ -366,6 +369,7 @@ func TestTwoHousesOnOneRedisAreToldApart(t *testing.T) {
 
 // A new house finds a Redis that kept what an old one had in it under the same numbers.
 func TestANewHouseBesideAnOldRedis(t *testing.T) {
+	dbtest.Long(t)
 	old, fresh := twoHouses(t, true)
 	gone := old.start()
 	lot := must[auctionReply](t, gone.openHot(time.Hour), http.StatusCreated)
@@ -389,6 +393,7 @@ func TestANewHouseBesideAnOldRedis(t *testing.T) {
 // A copy of a house has its id. It is told so at its start and does not serve, until it has an id of its own; or until it is said to be the
 // house itself in a new place, and then the other uses Redis no more.
 func TestACopyIsToldApartFromItsHouse(t *testing.T) {
+	dbtest.Long(t)
 	address := dbtest.RedisURL(t)
 	house, copied := newTown(t, dbtest.URL(t), address), newTown(t, dbtest.URL(t), address)
 	id := house.ask("SELECT id::text FROM house")
@@ -446,6 +451,7 @@ func refusedBy(c *town, args ...string) string {
 
 // A node that starts while PostgreSQL is away knows nothing of its house, and sends nothing to Redis, until it is there.
 func TestAHouseIsKnownAsSoonAsPostgreSQLIsThere(t *testing.T) {
+	dbtest.Long(t)
 	postgres := dbtest.StartPostgres(t)
 	town := newTown(t, postgres.URL(), dbtest.RedisURL(t))
 	postgres.Stop()
@@ -470,6 +476,7 @@ func TestAHouseIsKnownAsSoonAsPostgreSQLIsThere(t *testing.T) {
 
 // While Redis has no memory left hot auctions end, are cancelled and leave the lane, with every bid that was answered.
 func TestHotAuctionsEndWhileRedisIsFull(t *testing.T) {
+	dbtest.Long(t)
 	server := dbtest.StartRedis(t)
 	town := newTown(t, dbtest.URL(t), server.URL())
 	node := town.start()

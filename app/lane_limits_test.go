@@ -11,6 +11,7 @@ import (
 
 // A seller moves an auction between the lanes now and then, and has few in the hot lane; an admin is not held back.
 func TestASellerMovesLanesNowAndThen(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newTown(t, dbtest.URL(t), dbtest.StartRedis(t).URL())
 	town.command("user", "create", "--email", "admin@house.example", "--name", "Admin", "--password", "a long password", "--role", "admin")

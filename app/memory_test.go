@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"martelo/db/dbtest"
 )
 
 // signInMemoryMax bounds what a crowd of wrong sign-ins may take of a machine with half a gigabyte, in MB.
@@ -32,6 +34,7 @@ func (n *node) resident(figure string) int {
 
 // A crowd at the door costs waiting and not memory, and what it took is given back.
 func TestSignInsCostLittleMemory(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	n := newDefaultTown(t).start()
 	fresh := n.resident("VmRSS")

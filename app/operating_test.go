@@ -64,6 +64,7 @@ func (n *node) figure(name string) (value float64) {
 
 // Events that go to the log are written whatever its level leaves out.
 func TestEventsAreWrittenWhateverTheLogLevel(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newDefaultTown(t)
 	for _, level := range []string{"warn", "error"} {
@@ -83,6 +84,7 @@ func TestEventsAreWrittenWhateverTheLogLevel(t *testing.T) {
 // Ready means that bids are taken, whatever keeps PostgreSQL from writing them, and once that is
 // over they are taken again at once.
 func TestReadyMeansThatBidsAreTaken(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newTown(t, dbtest.StartPostgres(t).URL(), dbtest.RedisURL(t))
 	node := town.start()
@@ -126,6 +128,7 @@ func TestReadyMeansThatBidsAreTaken(t *testing.T) {
 // An auction in a currency that no list has any more is read, bid on, watched, closed and told like
 // any other, and one row that cannot open or close stops no other.
 func TestOneBadRowStopsNothing(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newDefaultTown(t)
 	node := town.start()
@@ -193,6 +196,7 @@ func (n *node) firstEvent(id int64) string {
 // A node that is told to stop says so to the balancer first and goes on serving, and one client
 // that never finishes neither keeps it from leaving nor makes it fail.
 func TestANodeLeavesInOrder(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newDefaultTown(t)
 	node := town.start("DRAIN_DELAY=1s")
@@ -234,6 +238,7 @@ func TestANodeLeavesInOrder(t *testing.T) {
 
 // Redis that answers and takes no writes is away: nothing is counted there. Bids go on.
 func TestRedisThatTakesNoWritesIsAway(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newDefaultTown(t)
 	store := dbtest.Redis(t)

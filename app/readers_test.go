@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"martelo/db/dbtest"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
@@ -19,6 +21,7 @@ import (
 // Who bids waits for nobody who only reads, however many they are and however long what they ask takes: by session and by token, from the
 // page and as JSON.
 func TestBiddersDoNotWaitForReaders(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	const bidWithin = 1500 * time.Millisecond
 	town := newDefaultTown(t)

@@ -59,6 +59,7 @@ func atOnce(asks ...func() reply) []reply {
 // What was answered 200 or 201, and what was told, is on the standby: also when the commit gave up
 // waiting for it and the answer came from reading what that commit had left on the primary alone.
 func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	primary := dbtest.StartPostgres(t)
 	standby := dbtest.StartStandby(t, primary)
@@ -147,6 +148,7 @@ func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
 // PostgreSQL answer COMMIT as if all were well. No bid is confirmed by that, and the next on the
 // same connection waits again.
 func TestACancelledWaitConfirmsNothing(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	town := newTown(t, dbtest.StartPostgres(t).URL(), dbtest.RedisURL(t))
 	node := town.start()

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"martelo/db/dbtest"
+
 	"github.com/google/uuid"
 )
 
@@ -53,6 +55,7 @@ func (n *node) watch(auction int64, saw func(priceEvent) bool) {
 // P8: whoever connects after a bid was answered sees it in the first event, on any node, also where the auction is being watched and
 // nothing has been shown of the bid yet.
 func TestWhoConnectsSeesEveryAnsweredBid(t *testing.T) {
+	dbtest.Long(t)
 	town := newDefaultTown(t)
 	nodes := []*node{town.start(), town.start()}
 	auction := nodes[0].open(time.Hour)

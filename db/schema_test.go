@@ -214,6 +214,7 @@ func TestRowsReadAsStates(t *testing.T) {
 
 // Every migration can be taken back and applied again, and any number of nodes may migrate at once.
 func TestMigrationsGoBackAndForth(t *testing.T) {
+	dbtest.Long(t)
 	url := dbtest.URL(t)
 	pool, err := sql.Open("pgx", url)
 	if err != nil {
@@ -266,6 +267,7 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 // While somebody reads a table for long, a migration that changes it lets bids pass, says whom it
 // waits for, and is done soon after.
 func TestAMigrationLetsBidsPass(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	url := dbtest.URL(t)
 	pool, err := sql.Open("pgx", url)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"martelo/app/account"
+	"martelo/db/dbtest"
 	"martelo/web"
 )
 
@@ -105,6 +106,7 @@ func TestSellersOfOneName(t *testing.T) {
 
 // However a stranger hammers an account, its owner gets in with the right password.
 func TestNobodyIsLockedOutByAStranger(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	h := open(t)
 	owner, _ := h.signedUp("ana@example.com")

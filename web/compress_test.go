@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"martelo/db/dbtest"
 	"martelo/templates/layouts"
 	"martelo/web"
 )
@@ -100,6 +101,7 @@ func TestAnswersToPostsAreNotCompressed(t *testing.T) {
 
 // A live stream is sent as it is, at once.
 func TestStreamsAreNotCompressed(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	h := open(t)
 	lot := strconv.FormatInt(h.lot(), 10)

@@ -44,6 +44,7 @@ func answersWithin(t *testing.T, most time.Duration, ask func() answer) answer {
 }
 
 func TestWithoutPostgreSQL(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartPostgres(t)
 	h := openOn(t, server.URL(), dbtest.Redis(t))
@@ -105,6 +106,7 @@ func (h *house) eventually(t *testing.T, is func() bool) {
 }
 
 func TestWithoutRedis(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	server := dbtest.StartRedis(t)
 	options, err := redis.ParseURL(server.URL())

@@ -619,6 +619,7 @@ func TestAScheduledHotAuction(t *testing.T) {
 // The longest log that is loaded is loaded whole: its oldest key is still known. A longer one sends its auction to the standard
 // lane, where bids go on.
 func TestLongLogsAreLoadedOrLeft(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	const most = 100_000
 	h := newHouseIn(t, auction.Hot, 3)

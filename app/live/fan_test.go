@@ -117,6 +117,7 @@ var big = func() *live.Representation {
 
 // Viewers that never read delay nobody and are cut; what they held is given back.
 func TestStalledViewersDelayNobody(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)
 	node := run(t, house.pool, dbtest.Redis(t), func(h *live.Hub) { h.Hurry(time.Minute, time.Second) })

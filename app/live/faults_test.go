@@ -63,6 +63,7 @@ func TestAnnouncementsReachOtherNodes(t *testing.T) {
 
 // A publisher that dies between its commit and its announcement: nobody is told, and everybody sees it within two seconds.
 func TestUnannouncedChangeIsFound(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 2)
 	node := run(t, house.pool, dbtest.Redis(t), nil).redisReady()
@@ -117,6 +118,7 @@ func announce(t *testing.T, n *node, u auction.Update) {
 
 // A link to Redis on which nothing arrives any more, and nothing fails: the node notices, and viewers stay within two seconds.
 func TestHalfOpenLinkIsNoticed(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)
 	server := dbtest.StartRedis(t)

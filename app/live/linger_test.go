@@ -10,6 +10,7 @@ import (
 
 // What somebody asks about and is refused leaves nothing watched, and what was watched lingers within a bound.
 func TestWhatNobodyWatchesIsBounded(t *testing.T) {
+	dbtest.Long(t)
 	t.Parallel()
 	const lingering = 10
 	house := newHouse(t, dbtest.Pool(t), 40)

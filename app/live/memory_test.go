@@ -12,6 +12,7 @@ import (
 // An idle viewer costs no goroutine and at most 5 KiB, whether many watch one auction or each another. The test's own end of
 // each connection is in the figure.
 func TestIdleViewersAreCheap(t *testing.T) {
+	dbtest.Long(t)
 	const viewers, most = 2000, 5 << 10
 	house := newHouse(t, dbtest.Pool(t), viewers)
 	for _, id := range house.ids[:3] {

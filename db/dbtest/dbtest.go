@@ -254,7 +254,7 @@ func RedisURL(t testing.TB) string {
 	if address, found := redisOf.Load(t); found {
 		return address.(string)
 	}
-	address := StartRedis(t).URL()
+	address := startRedis(t).URL()
 	redisOf.Store(t, address)
 	t.Cleanup(func() { redisOf.Delete(t) })
 	return address
@@ -274,4 +274,13 @@ func Redis(t testing.TB) *redis.Client {
 		}
 	})
 	return client
+}
+
+// Long leaves a test out of the quick run (go test -short), because it takes seconds: it needs a
+// browser, kills something, puts a load on it or waits for a time-out. The full run has every test.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out of the quick run")
+	}
 }

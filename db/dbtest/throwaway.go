@@ -14,8 +14,11 @@ type Server struct {
 }
 
 // StartPostgres starts a PostgreSQL with one empty, migrated database. Up to 300 connections may be open.
+//
+// Whoever starts one means to harm it, so the test is left out of the quick run ([Long]).
 func StartPostgres(t testing.TB) *Server {
 	t.Helper()
+	Long(t)
 	server, err := throwAwayPostgres()
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +29,15 @@ func StartPostgres(t testing.TB) *Server {
 }
 
 // StartRedis starts an empty Redis that writes each command to disk before it answers.
+//
+// Whoever starts one means to harm it, so the test is left out of the quick run ([Long]).
 func StartRedis(t testing.TB) *Server {
+	t.Helper()
+	Long(t)
+	return startRedis(t)
+}
+
+func startRedis(t testing.TB) *Server {
 	t.Helper()
 	base, err := home("test")
 	if err != nil {
