@@ -133,7 +133,8 @@ func TestTheOperatorsCommands(t *testing.T) {
 	if _, _, body := v.page("/me", nil); !strings.Contains(body, "You can bid and sell.") {
 		t.Error("the new role is not seen")
 	}
-	if shown := town.command("user", "show", "--email", ana); !strings.Contains(shown, "role: seller") || !strings.Contains(shown, "id: "+id) || strings.Contains(shown, "argon2") {
+	if shown := town.command("user", "show", "--email", ana); !strings.Contains(shown, "role: seller") ||
+		!strings.Contains(shown, "id: "+id) || strings.Contains(shown, "argon2") {
 		t.Errorf("shown is %s", shown)
 	}
 	town.command("user", "sessions", "end", "--email", ana, "--tokens")
@@ -173,7 +174,9 @@ func TestTheDemoIsRefusedInARunningHouse(t *testing.T) {
 	}
 	empty := newDefaultTown(t)
 	empty.refuses("demo")
-	if said := empty.refuses("user", "password", "--email", "seller@house.example", "--password", "martelo-demo"); !strings.Contains(said, "among the first") {
+	if said := empty.refuses(
+		"user", "password", "--email", "seller@house.example", "--password", "martelo-demo",
+	); !strings.Contains(said, "among the first") {
 		t.Errorf("the demo's password for others: %q", said)
 	}
 }
@@ -213,18 +216,23 @@ func TestTheHouseWorksWithTheLeastRights(t *testing.T) {
 	node := town.start("DATABASE_URL=" + address.String())
 
 	v := node.visitor()
-	form := url.Values{"email": {"eva@house.example"}, "name": {"Eva"}, "password": {"a long password"}, "next": {"/me"}}
+	form := url.Values{
+		"email": {"eva@house.example"}, "name": {"Eva"}, "password": {"a long password"}, "next": {"/me"},
+	}
 	if status, at, _ := v.page("/signup", form); status != 200 || at != "/me" {
 		t.Fatalf("signing up: %d at %s", status, at)
 	}
 	var served string
 	if err := owner.QueryRow(t.Context(), `SELECT coalesce(string_agg(DISTINCT usename, ','), '') FROM pg_stat_activity
-		WHERE application_name = 'martelo' AND datname = current_database()`).Scan(&served); err != nil || served != role {
+		WHERE application_name = 'martelo'
+		AND datname = current_database()`).Scan(&served); err != nil || served != role {
 		t.Fatalf("the node works as %q (%v)", served, err)
 	}
 	v.page("/me/selling", url.Values{"seller-name": {"Eva's Attic"}})
 	v.page("/me/tokens", url.Values{"name": {"robot"}})
-	if status, _, body := v.page("/me/password", url.Values{"old-password": {"a long password"}, "new-password": {"a longer password"}}); status != 200 || !strings.Contains(body, "is changed") {
+	if status, _, body := v.page(
+		"/me/password", url.Values{"old-password": {"a long password"}, "new-password": {"a longer password"}},
+	); status != 200 || !strings.Contains(body, "is changed") {
 		t.Errorf("changing the password: %d", status)
 	}
 	v.page("/signout", url.Values{})
@@ -245,13 +253,21 @@ func TestTheHouseWorksWithTheLeastRights(t *testing.T) {
 			t.Errorf("moving: %d %s", r.status, r.body)
 		}
 	}
-	if r := node.do(t.Context(), "POST", fmt.Sprintf("/auctions/%d/cancel", cancelled.ID), town.seller, nil); r.status != 200 {
+	if r := node.do(
+		t.Context(), "POST", fmt.Sprintf("/auctions/%d/cancel", cancelled.ID), town.seller, nil,
+	); r.status != 200 {
 		t.Errorf("cancelling: %d %s", r.status, r.body)
 	}
 	for _, auction := range []auctionReply{standard, hot} {
-		eventually(t, 10*time.Second, "the auction is closed", func() bool { return node.auction(auction.ID).Status == "CLOSED" })
+		eventually(
+			t, 10*time.Second, "the auction is closed",
+			func() bool { return node.auction(auction.ID).Status == "CLOSED" },
+		)
 		id := fmt.Sprintf("auction-closed:%d", auction.ID)
-		eventually(t, 10*time.Second, "the event is told", func() bool { return strings.Contains(strings.Join(node.lines(), "\n"), id) })
+		eventually(
+			t, 10*time.Second, "the event is told",
+			func() bool { return strings.Contains(strings.Join(node.lines(), "\n"), id) },
+		)
 	}
 	eventually(t, 10*time.Second, "what was told is gone from the outbox", func() bool {
 		left := -1
@@ -268,8 +284,10 @@ func TestTheHouseWorksWithTheLeastRights(t *testing.T) {
 	}
 	defer asRole.Close(t.Context())
 	for _, statement := range []string{
-		"UPDATE bids SET amount = 1", "DELETE FROM bids", "TRUNCATE bids", "DELETE FROM users", "TRUNCATE users CASCADE", "DELETE FROM auctions", "DELETE FROM lots",
-		"TRUNCATE outbox", "UPDATE outbox SET topic = 'x'", "ALTER TABLE bids DISABLE TRIGGER ALL", "DROP TABLE bids", "UPDATE goose_db_version SET version_id = 1",
+		"UPDATE bids SET amount = 1", "DELETE FROM bids", "TRUNCATE bids", "DELETE FROM users",
+		"TRUNCATE users CASCADE", "DELETE FROM auctions", "DELETE FROM lots",
+		"TRUNCATE outbox", "UPDATE outbox SET topic = 'x'", "ALTER TABLE bids DISABLE TRIGGER ALL", "DROP TABLE bids",
+		"UPDATE goose_db_version SET version_id = 1",
 	} {
 		if _, err := asRole.Exec(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "42501") {
 			t.Errorf("%s: %v", statement, err)
@@ -282,11 +300,14 @@ func TestSettingsOfSigningIn(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
 	for _, wrong := range []string{
-		"ATTEMPTS_PER_ADDRESS_MAX=0", "ATTEMPTS_PER_ADDRESS_MAX=-1", "ATTEMPTS_PER_ADDRESS_MAX=many", "ATTEMPTS_PER_ADDRESS_MAX=1000000",
+		"ATTEMPTS_PER_ADDRESS_MAX=0", "ATTEMPTS_PER_ADDRESS_MAX=-1", "ATTEMPTS_PER_ADDRESS_MAX=many",
+		"ATTEMPTS_PER_ADDRESS_MAX=1000000",
 		"CONTACT=" + strings.Repeat("x", 201), "CONTACT=a\nb",
 	} {
 		cmd := exec.Command(program, "serve")
-		cmd.Env = append([]string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none", "REDIS_URL=redis://127.0.0.1:1"}, wrong)
+		cmd.Env = append(
+			[]string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none", "REDIS_URL=redis://127.0.0.1:1"}, wrong,
+		)
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		name, _, _ := strings.Cut(wrong, "=")

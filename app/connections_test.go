@@ -13,7 +13,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// connectionEndsWithin is the longest that a client may hold a connection with nothing to show for it.
+// connectionEndsWithin is the longest that a client may hold a connection with nothing to show for
+// it.
 const connectionEndsWithin = 15 * time.Second
 
 // files counts what the node's process has open, connections among it.
@@ -64,5 +65,7 @@ func TestAStuckClientIsLetGo(t *testing.T) {
 	}
 	ended.Wait()
 	// The stores' connections come and go; the clients were fifty.
-	eventually(t, connectionEndsWithin, "the connections' files are closed", func() bool { return n.files() < before+25 })
+	eventually(
+		t, connectionEndsWithin, "the connections' files are closed", func() bool { return n.files() < before+25 },
+	)
 }

@@ -19,8 +19,9 @@ import (
 // awayMax is the longest that a deploy may leave a viewer without the current price.
 const awayMax = 3 * time.Second
 
-// follower keeps a stream open as a browser's EventSource does: it comes back after what the last retry line asked for, to whichever node
-// answers, as through a proxy that asks the next node when one refuses.
+// follower keeps a stream open as a browser's EventSource does: it comes back after what the last
+// retry line asked for, to whichever node answers, as through a proxy that asks the next node when
+// one refuses.
 type follower struct {
 	addresses []string
 	path      string
@@ -94,8 +95,9 @@ func (f *follower) read(response *http.Response, ended time.Time, pause time.Dur
 	return pause
 }
 
-// Two nodes are replaced one after the other, each told to leave while bids come in: nobody who watches is without the current price for long,
-// nobody is shown an older one, and all end on the last.
+// Two nodes are replaced one after the other, each told to leave while bids come in: nobody who
+// watches is without the current price for long, nobody is shown an older one, and all end on the
+// last.
 func TestADeployLosesNoViewerForLong(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)

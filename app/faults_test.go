@@ -23,8 +23,9 @@ type attempt struct {
 	unknown        bool      // no answer said what became of it
 }
 
-// crowd bids on one auction through several nodes for as long as it is let, each bidder with a few bids a second, so that no limit is met.
-// A bid without a clear answer is sent again, with the same key, to the next node.
+// crowd bids on one auction through several nodes for as long as it is let, each bidder with a few
+// bids a second, so that no limit is met. A bid without a clear answer is sent again, with the same
+// key, to the next node.
 type crowd struct {
 	town     *town
 	nodes    []*node
@@ -89,7 +90,8 @@ func (c *crowd) note(r reply) {
 	if r.err == nil {
 		c.statuses[r.status]++
 	}
-	if r.err == nil && r.status >= 500 && (r.status != http.StatusServiceUnavailable || r.code() != "unavailable" || r.header.Get("Retry-After") == "") {
+	if r.err == nil && r.status >= 500 &&
+		(r.status != http.StatusServiceUnavailable || r.code() != "unavailable" || r.header.Get("Retry-After") == "") {
 		c.faults = append(c.faults, fmt.Sprintf("%d %s", r.status, r.body))
 	}
 }
@@ -138,13 +140,16 @@ func (c *crowd) check(survivor *node) {
 			t.Errorf("the key of bid %d was answered with %+v", a.accepted.Seq, bid)
 		}
 	}
-	if final := survivor.auction(c.auction); final.BidCount != int64(len(log)) || len(log) > 0 && *final.LeaderID != log[len(log)-1].BidderID {
+	if final := survivor.auction(c.auction); final.BidCount != int64(len(log)) || len(log) > 0 &&
+		*final.LeaderID != log[len(log)-1].BidderID {
 		t.Errorf("%+v after %d bids", final, len(log))
 	}
 	if len(told) < 20 {
 		t.Errorf("only %d bids were acknowledged: %v", len(told), c.statuses)
 	}
-	t.Logf("%d bids logged, %d acknowledged, slowest answer %s, statuses %v", len(log), len(told), c.slowest, c.statuses)
+	t.Logf(
+		"%d bids logged, %d acknowledged, slowest answer %s, statuses %v", len(log), len(told), c.slowest, c.statuses,
+	)
 }
 
 func (c *town) crowd(auction int64, bidders []int64, nodes ...*node) *crowd {
@@ -159,7 +164,8 @@ func (c *crowd) acknowledged() int {
 	return c.statuses[http.StatusCreated]
 }
 
-// during runs the crowd, does the harm once bids are flowing, lets it go on for a while after, and sends it home.
+// during runs the crowd, does the harm once bids are flowing, lets it go on for a while after, and
+// sends it home.
 func (c *crowd) during(harm func()) {
 	ctx, home := context.WithCancel(c.town.Context())
 	var bidding sync.WaitGroup
@@ -172,7 +178,8 @@ func (c *crowd) during(harm func()) {
 	bidding.Wait()
 }
 
-// P2: kill -9 of a node in the middle of load loses no bid that was answered, and the survivors give the same keys the same answers.
+// P2: kill -9 of a node in the middle of load loses no bid that was answered, and the survivors
+// give the same keys the same answers.
 func TestANodeIsKilledUnderLoad(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -183,8 +190,8 @@ func TestANodeIsKilledUnderLoad(t *testing.T) {
 	crowd.check(survivor)
 }
 
-// P2: PostgreSQL is killed and started again under load. Answers in between are 503, none takes too long, nothing that was acknowledged is
-// lost, and no node needs a restart.
+// P2: PostgreSQL is killed and started again under load. Answers in between are 503, none takes too
+// long, nothing that was acknowledged is lost, and no node needs a restart.
 func TestPostgreSQLCrashesUnderLoad(t *testing.T) {
 	dbtest.Long(t)
 	postgres := dbtest.StartPostgres(t)
@@ -199,7 +206,8 @@ func TestPostgreSQLCrashesUnderLoad(t *testing.T) {
 			defer crowd.mu.Unlock()
 			return crowd.statuses[http.StatusServiceUnavailable] > 10
 		})
-		if r := here.do(t.Context(), "GET", "/readyz", "", nil); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "postgresql") {
+		if r := here.do(t.Context(), "GET", "/readyz", "", nil); r.status != http.StatusServiceUnavailable ||
+			!strings.Contains(string(r.body), "postgresql") {
 			t.Errorf("readiness without PostgreSQL: %d %s", r.status, r.body)
 		}
 		if r := here.do(t.Context(), "GET", "/healthz", "", nil); r.status != http.StatusOK {
@@ -213,7 +221,8 @@ func TestPostgreSQLCrashesUnderLoad(t *testing.T) {
 	})
 }
 
-// A PostgreSQL that hangs, with its connections open, makes nobody wait longer than the contract says.
+// A PostgreSQL that hangs, with its connections open, makes nobody wait longer than the contract
+// says.
 func TestPostgreSQLHangs(t *testing.T) {
 	dbtest.Long(t)
 	postgres := dbtest.StartPostgres(t)
@@ -252,7 +261,9 @@ func TestRedisIsKilledUnderLoad(t *testing.T) {
 	crowd.during(func() {
 		redis.Kill()
 		before := crowd.acknowledged()
-		eventually(t, 10*time.Second, "bids go on without Redis", func() bool { return crowd.acknowledged() > before+40 })
+		eventually(
+			t, 10*time.Second, "bids go on without Redis", func() bool { return crowd.acknowledged() > before+40 },
+		)
 		r := here.do(t.Context(), "GET", "/readyz", "", nil)
 		if r.status != http.StatusOK || !strings.Contains(string(r.body), `"redis"`) {
 			t.Errorf("readiness without Redis: %d %s", r.status, r.body)
@@ -267,7 +278,8 @@ func TestRedisIsKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// The same key twenty times at once over two nodes: one 201, the others 200 with the same bid; again after being outbid and after the close.
+// The same key twenty times at once over two nodes: one 201, the others 200 with the same bid;
+// again after being outbid and after the close.
 func TestTwinsOverTwoNodes(t *testing.T) {
 	dbtest.Long(t)
 	const copies = 20
@@ -306,11 +318,15 @@ func TestTwinsOverTwoNodes(t *testing.T) {
 	burst("at once", 1)
 	must[bidReply](t, nodes[1].bid(t.Context(), auction.ID, bidders[1], 2000, uuid.New()), http.StatusCreated)
 	burst("after being outbid", 0)
-	eventually(t, 8*time.Second, "the auction is closed", func() bool { return nodes[1].auction(auction.ID).Status == "CLOSED" })
+	eventually(
+		t, 8*time.Second, "the auction is closed",
+		func() bool { return nodes[1].auction(auction.ID).Status == "CLOSED" },
+	)
 	burst("after the close", 0)
 }
 
-// A node that is asked to leave finishes the bids it has taken, says goodbye in time, and the others go on.
+// A node that is asked to leave finishes the bids it has taken, says goodbye in time, and the
+// others go on.
 func TestANodeLeavesUnderLoad(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -326,7 +342,8 @@ func TestANodeLeavesUnderLoad(t *testing.T) {
 	}
 }
 
-// The whole life of an auction through the API, from creation to hammer, with its event told by the log.
+// The whole life of an auction through the API, from creation to hammer, with its event told by the
+// log.
 func TestFromCreationToHammer(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -337,10 +354,13 @@ func TestFromCreationToHammer(t *testing.T) {
 		must[bidReply](t, node.bid(t.Context(), auction.ID, bidders[i%2], amount, uuid.New()), http.StatusCreated)
 	}
 	low := node.bid(t.Context(), auction.ID, bidders[0], 1105, uuid.New())
-	if low.status != http.StatusConflict || low.code() != "bid_too_low" || !strings.Contains(string(low.body), `"minimumBid":"1110.00"`) {
+	if low.status != http.StatusConflict || low.code() != "bid_too_low" ||
+		!strings.Contains(string(low.body), `"minimumBid":"1110.00"`) {
 		t.Errorf("%d %s", low.status, low.body)
 	}
-	eventually(t, 6*time.Second, "the auction is closed", func() bool { return node.auction(auction.ID).Status == "CLOSED" })
+	eventually(
+		t, 6*time.Second, "the auction is closed", func() bool { return node.auction(auction.ID).Status == "CLOSED" },
+	)
 	late := node.bid(t.Context(), auction.ID, bidders[0], 2000, uuid.New())
 	if late.status != http.StatusConflict || late.code() != "auction_closed" {
 		t.Errorf("%d %s", late.status, late.body)
@@ -350,5 +370,8 @@ func TestFromCreationToHammer(t *testing.T) {
 		t.Errorf("%+v", final)
 	}
 	id := fmt.Sprintf("auction-closed:%d", auction.ID)
-	eventually(t, 5*time.Second, "the event is told", func() bool { return strings.Contains(strings.Join(node.lines(), "\n"), id) })
+	eventually(
+		t, 5*time.Second, "the event is told",
+		func() bool { return strings.Contains(strings.Join(node.lines(), "\n"), id) },
+	)
 }

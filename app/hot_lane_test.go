@@ -17,12 +17,14 @@ import (
 // openHot opens an auction in the hot lane, without soft close.
 func (n *node) openHot(ends time.Duration) reply {
 	return n.do(n.Context(), "POST", "/auctions", n.seller, map[string]any{
-		"title": "Signed shirt", "startPrice": "1000.00", "minIncrement": 10, "endTime": time.Now().Add(ends).UTC().Format(time.RFC3339Nano),
+		"title": "Signed shirt", "startPrice": "1000.00", "minIncrement": 10,
+		"endTime":   time.Now().Add(ends).UTC().Format(time.RFC3339Nano),
 		"softClose": map[string]int{"windowSeconds": 0, "extendSeconds": 0}, "lane": "hot",
 	})
 }
 
-// settled waits until the log has what the auction, exact at once, says there is: the contract gives it two seconds, a busy machine more.
+// settled waits until the log has what the auction, exact at once, says there is: the contract
+// gives it two seconds, a busy machine more.
 func (n *node) settled(id int64) {
 	n.Helper()
 	eventually(n, 10*time.Second, "the log has followed", func() bool {
@@ -34,7 +36,8 @@ func (n *node) move(id int64, token, lane string) reply {
 	return n.do(n.Context(), "POST", fmt.Sprintf("/auctions/%d/lane", id), token, map[string]string{"lane": lane})
 }
 
-// The node that decides and settles a hot auction is killed in the middle of load: what it had answered is in PostgreSQL soon after.
+// The node that decides and settles a hot auction is killed in the middle of load: what it had
+// answered is in PostgreSQL soon after.
 func TestASettlingNodeIsKilledUnderHotLoad(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -46,7 +49,8 @@ func TestASettlingNodeIsKilledUnderHotLoad(t *testing.T) {
 	crowd.check(survivor)
 }
 
-// Redis is killed and started again under hot load: in between hot bids are unavailable, and nothing that was answered is lost.
+// Redis is killed and started again under hot load: in between hot bids are unavailable, and
+// nothing that was answered is lost.
 func TestRedisCrashesUnderHotLoad(t *testing.T) {
 	dbtest.Long(t)
 	redis := dbtest.StartRedis(t)
@@ -77,17 +81,23 @@ func TestMovingByTheAPIUnderLoad(t *testing.T) {
 	crowd.during(func() {
 		for _, lane := range []string{"hot", "standard", "hot", "hot", "standard", "hot"} {
 			before := crowd.acknowledged()
-			if moved := must[struct{ Lane string }](t, there.move(auction.ID, town.seller, lane), http.StatusOK); moved.Lane != lane {
+			if moved := must[struct{ Lane string }](
+				t, there.move(auction.ID, town.seller, lane), http.StatusOK,
+			); moved.Lane != lane {
 				t.Errorf("moved to %s, it is in %s", lane, moved.Lane)
 			}
-			eventually(t, 10*time.Second, "bids go on in the "+lane+" lane", func() bool { return crowd.acknowledged() > before+20 })
+			eventually(
+				t, 10*time.Second, "bids go on in the "+lane+" lane",
+				func() bool { return crowd.acknowledged() > before+20 },
+			)
 		}
 	})
 	here.settled(auction.ID)
 	crowd.check(here)
 }
 
-// A hot auction's life: exact on every node at once, live to who watches, closed at its end with one event; moved only by who may.
+// A hot auction's life: exact on every node at once, live to who watches, closed at its end with
+// one event; moved only by who may.
 func TestAHotAuctionFromCreationToHammer(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -95,13 +105,17 @@ func TestAHotAuctionFromCreationToHammer(t *testing.T) {
 	auction := must[auctionReply](t, here.openHot(4*time.Second), http.StatusCreated)
 	bidders := here.bidders(2)
 	for i, amount := range []int64{1010, 1050, 1100} {
-		bid := must[bidReply](t, here.bid(t.Context(), auction.ID, bidders[i%2], amount, uuid.New()), http.StatusCreated)
-		if seen := there.auction(auction.ID); seen.BidCount != bid.Seq || seen.CurrentPrice != bid.Amount || *seen.LeaderID != bid.BidderID {
+		bid := must[bidReply](
+			t, here.bid(t.Context(), auction.ID, bidders[i%2], amount, uuid.New()), http.StatusCreated,
+		)
+		if seen := there.auction(auction.ID); seen.BidCount != bid.Seq || seen.CurrentPrice != bid.Amount ||
+			*seen.LeaderID != bid.BidderID {
 			t.Errorf("the other node shows %+v after %+v", seen, bid)
 		}
 	}
 	low := there.bid(t.Context(), auction.ID, bidders[0], 1105, uuid.New())
-	if low.status != http.StatusConflict || low.code() != "bid_too_low" || !strings.Contains(string(low.body), `"minimumBid":"1110.00"`) {
+	if low.status != http.StatusConflict || low.code() != "bid_too_low" ||
+		!strings.Contains(string(low.body), `"minimumBid":"1110.00"`) {
 		t.Errorf("%d %s", low.status, low.body)
 	}
 	stranger := town.command("token", "create", "--user", "backend@house.example")
@@ -110,11 +124,15 @@ func TestAHotAuctionFromCreationToHammer(t *testing.T) {
 			t.Errorf("moving as %q: %d %s", token, r.status, r.body)
 		}
 	}
-	if r := here.move(auction.ID, town.seller, "fast"); r.status != http.StatusUnprocessableEntity || r.code() != "invalid_field" {
+	if r := here.move(auction.ID, town.seller, "fast"); r.status != http.StatusUnprocessableEntity ||
+		r.code() != "invalid_field" {
 		t.Errorf("to no lane: %d %s", r.status, r.body)
 	}
-	eventually(t, 10*time.Second, "the auction is closed", func() bool { return there.auction(auction.ID).Status == "CLOSED" })
-	if final := here.auction(auction.ID); final.CurrentPrice != "1100.00" || *final.LeaderID != bidders[0] || final.BidCount != 3 {
+	eventually(
+		t, 10*time.Second, "the auction is closed", func() bool { return there.auction(auction.ID).Status == "CLOSED" },
+	)
+	if final := here.auction(auction.ID); final.CurrentPrice != "1100.00" || *final.LeaderID != bidders[0] ||
+		final.BidCount != 3 {
 		t.Errorf("%+v", final)
 	}
 	if r := here.move(auction.ID, town.seller, "standard"); r.code() != "auction_closed" {
@@ -130,7 +148,8 @@ func TestAHotAuctionFromCreationToHammer(t *testing.T) {
 	}
 }
 
-// A node on a Redis that may lose what it acknowledges says so at its start and does not offer the hot lane, unless it is told to.
+// A node on a Redis that may lose what it acknowledges says so at its start and does not offer the
+// hot lane, unless it is told to.
 func TestAWeakRedisIsSaidAtTheStart(t *testing.T) {
 	dbtest.Long(t)
 	server := dbtest.StartRedis(t)
@@ -146,15 +165,20 @@ func TestAWeakRedisIsSaidAtTheStart(t *testing.T) {
 	}
 	strict, lax := town.start(), town.start("HOT_LANE_ALLOW_EVERYSEC=true")
 	for _, n := range []*node{strict, lax} {
-		eventually(t, 5*time.Second, "the node says so", func() bool { return strings.Contains(strings.Join(n.lines(), "\n"), "appendfsync is everysec") })
+		eventually(
+			t, 5*time.Second, "the node says so",
+			func() bool { return strings.Contains(strings.Join(n.lines(), "\n"), "appendfsync is everysec") },
+		)
 	}
-	if r := strict.openHot(time.Hour); r.status != http.StatusUnprocessableEntity || r.code() != "invalid_field" || !strings.Contains(string(r.body), `"field":"lane"`) {
+	if r := strict.openHot(time.Hour); r.status != http.StatusUnprocessableEntity || r.code() != "invalid_field" ||
+		!strings.Contains(string(r.body), `"field":"lane"`) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	auction := must[auctionReply](t, lax.openHot(time.Hour), http.StatusCreated)
 	bidder := lax.bidders(1)[0]
 	must[bidReply](t, lax.bid(t.Context(), auction.ID, bidder, 1010, uuid.New()), http.StatusCreated)
-	if r := strict.bid(t.Context(), auction.ID, bidder, 1020, uuid.New()); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
+	if r := strict.bid(t.Context(), auction.ID, bidder, 1020, uuid.New()); r.status != http.StatusServiceUnavailable ||
+		r.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	standard := strict.open(time.Hour)

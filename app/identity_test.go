@@ -151,9 +151,11 @@ func (c *town) message(n *node, id int64, changes map[string]any) string {
 	c.Helper()
 	a := n.auction(id)
 	fields := map[string]any{
-		"house": c.ask("SELECT id::text FROM house"), "id": id, "version": a.Version, "seller": a.SellerID, "currency": "USD", "start": 100000,
-		"increment": 1000, "price": 100000, "status": "OPEN", "lane": "standard", "startAt": time.Now().Add(-time.Hour).UnixMicro(),
-		"endAt": a.EndTime.UnixMicro(), "originalEndAt": a.EndTime.UnixMicro(),
+		"house": c.ask("SELECT id::text FROM house"), "id": id, "version": a.Version, "seller": a.SellerID,
+		"currency": "USD", "start": 100000,
+		"increment": 1000, "price": 100000, "status": "OPEN", "lane": "standard",
+		"startAt": time.Now().Add(-time.Hour).UnixMicro(),
+		"endAt":   a.EndTime.UnixMicro(), "originalEndAt": a.EndTime.UnixMicro(),
 	}
 	for name, value := range changes {
 		fields[name] = value
@@ -175,8 +177,8 @@ func (c *town) publish(store *redis.Client, id int64, message string) {
 	})
 }
 
-// Somebody publishes an end and a price that never were: within two seconds every viewer has what PostgreSQL has, in pages and streams, on every
-// node, and what comes afterwards is shown.
+// Somebody publishes an end and a price that never were: within two seconds every viewer has what
+// PostgreSQL has, in pages and streams, on every node, and what comes afterwards is shown.
 func TestWhatWasNeverCommittedIsTakenBack(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -195,7 +197,8 @@ func TestWhatWasNeverCommittedIsTakenBack(t *testing.T) {
 	api.comesTo(t, "the client", `"currentPrice":"1010.00"`)
 	led := map[string]any{"leader": bidders[0], "paddle": 1, "bids": 1, "bidders": 1, "price": 999900}
 	for what, changes := range map[string]map[string]any{
-		"an end": {"version": 5000, "status": "CLOSED", "closedAt": lot.EndTime.UnixMicro()}, "a price": {"version": 7000},
+		"an end":                      {"version": 5000, "status": "CLOSED", "closedAt": lot.EndTime.UnixMicro()},
+		"a price":                     {"version": 7000},
 		"a price of the next version": {"version": here.auction(lot.ID).Version + 1},
 	} {
 		for name, value := range led {
@@ -204,17 +207,24 @@ func TestWhatWasNeverCommittedIsTakenBack(t *testing.T) {
 		before := []string{here.metric("martelo_live_taken_back_total"), there.metric("martelo_live_taken_back_total")}
 		town.publish(store, lot.ID, town.message(here, lot.ID, changes))
 		eventually(t, convergeWithin, "it is heard and taken back", func() bool {
-			return here.metric("martelo_live_taken_back_total") != before[0] && there.metric("martelo_live_taken_back_total") != before[1]
+			return here.metric("martelo_live_taken_back_total") != before[0] &&
+				there.metric("martelo_live_taken_back_total") != before[1]
 		})
 		page.comesTo(t, what, `data-status="OPEN"`, "$1,010.00", "data-confirmed")
 		api.comesTo(t, what, `"currentPrice":"1010.00"`, `"status":"OPEN"`)
 	}
 	for what, message := range map[string]string{
-		"another house's":     town.message(here, lot.ID, map[string]any{"house": uuid.NewString(), "version": 9000, "price": 500000}),
-		"an older release's":  town.message(here, lot.ID, map[string]any{"house": "", "version": 9000, "price": 500000}),
+		"another house's": town.message(
+			here, lot.ID, map[string]any{"house": uuid.NewString(), "version": 9000, "price": 500000},
+		),
+		"an older release's": town.message(
+			here, lot.ID, map[string]any{"house": "", "version": 9000, "price": 500000},
+		),
 		"below the start":     town.message(here, lot.ID, map[string]any{"version": 9000, "price": -5}),
 		"beyond all counting": town.message(here, lot.ID, map[string]any{"version": int64(1<<63 - 1), "price": 500000}),
-		"other terms":         town.message(here, lot.ID, map[string]any{"version": 9000, "start": 50000, "price": 50000}),
+		"other terms": town.message(
+			here, lot.ID, map[string]any{"version": 9000, "start": 50000, "price": 50000},
+		),
 	} {
 		town.publish(store, lot.ID, message)
 		if shown := page.last(); strings.Contains(shown, "5,000") {
@@ -229,7 +239,9 @@ func TestWhatWasNeverCommittedIsTakenBack(t *testing.T) {
 			t.Errorf("shown: %s", shown)
 		}
 	}
-	for _, name := range []string{"martelo_live_foreign_messages_total", "martelo_live_nonsense_total", "martelo_live_taken_back_total"} {
+	for _, name := range []string{
+		"martelo_live_foreign_messages_total", "martelo_live_nonsense_total", "martelo_live_taken_back_total",
+	} {
 		if value := here.metric(name); value == "0" || value == "" {
 			t.Errorf("%s is %q", name, value)
 		}
@@ -248,7 +260,8 @@ func (n *node) metric(name string) string {
 	return ""
 }
 
-// PostgreSQL comes back without its newest commits while nodes run: bids, the close too. Viewers converge downward, and bids go on from there.
+// PostgreSQL comes back without its newest commits while nodes run: bids, the close too. Viewers
+// converge downward, and bids go on from there.
 func TestLostCommitsAreTakenBack(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -256,18 +269,28 @@ func TestLostCommitsAreTakenBack(t *testing.T) {
 	lot, other := here.open(time.Hour), here.open(time.Hour)
 	bidders := here.bidders(2)
 	for i := range 3 {
-		must[bidReply](t, here.bid(t.Context(), lot.ID, bidders[i%2], int64(1100+100*i), uuid.New()), http.StatusCreated)
+		must[bidReply](
+			t, here.bid(t.Context(), lot.ID, bidders[i%2], int64(1100+100*i), uuid.New()), http.StatusCreated,
+		)
 	}
 	both := fmt.Sprintf("%d,%d", lot.ID, other.ID) // a page whose lots are all over is told goodbye
-	streams := []*stream{here.listen("/live?view=card&locale=en-US&auctions=" + both), there.listen("/live?view=card&locale=en-US&auctions=" + both)}
-	for _, s := range streams {
-		eventually(t, convergeWithin, "the price is shown", func() bool { return strings.Contains(strings.Join(s.events(), ""), "$1,300.00") })
+	streams := []*stream{
+		here.listen("/live?view=card&locale=en-US&auctions=" + both),
+		there.listen("/live?view=card&locale=en-US&auctions=" + both),
 	}
-	lower := fmt.Sprintf(`UPDATE auctions SET current_price = 110000, leader_id = %d, leader_paddle = 1, bid_count = 1, bidder_count = 1, status = 'OPEN',
+	for _, s := range streams {
+		eventually(
+			t, convergeWithin, "the price is shown",
+			func() bool { return strings.Contains(strings.Join(s.events(), ""), "$1,300.00") },
+		)
+	}
+	lower := fmt.Sprintf(`UPDATE auctions SET current_price = 110000, leader_id = %d, leader_paddle = 1, bid_count = 1,
+		bidder_count = 1, status = 'OPEN',
 		closed_at = NULL, version = 2 WHERE id = %d`, bidders[0], lot.ID)
 	lose := func() {
 		t.Helper()
-		town.run("SET session_replication_role = replica", lower, fmt.Sprintf("DELETE FROM bids WHERE auction_id = %d AND seq > 1", lot.ID),
+		town.run("SET session_replication_role = replica", lower, fmt.Sprintf("DELETE FROM bids WHERE auction_id = "+
+			"%d AND seq > 1", lot.ID),
 			fmt.Sprintf("DELETE FROM outbox WHERE auction_id = %d", lot.ID))
 		for _, s := range streams {
 			s.comesTo(t, "what PostgreSQL has", `data-version="2"`, "$1,100.00", `data-status="OPEN"`, "data-confirmed")
@@ -282,11 +305,15 @@ func TestLostCommitsAreTakenBack(t *testing.T) {
 		s.comesTo(t, "the next bid", `data-version="3"`, "$1,120.00")
 	}
 	town.run("SET session_replication_role = replica", fmt.Sprintf(
-		"UPDATE auctions SET end_at = statement_timestamp(), original_end_at = statement_timestamp(), start_at = created_at - interval '1 hour', version = version + 1 WHERE id = %d", lot.ID))
+		`UPDATE auctions SET end_at = statement_timestamp(), original_end_at = statement_timestamp(),
+		start_at = created_at - interval '1 hour', version = version + 1 WHERE id = %d`, lot.ID))
 	for _, s := range streams {
 		s.comesTo(t, "the end", `data-status="CLOSED"`)
 	}
-	lower = strings.Replace(lower, "version = 2", "version = 2, end_at = now() + interval '1 hour', original_end_at = now() + interval '1 hour'", 1)
+	lower = strings.Replace(
+		lower, "version = 2",
+		"version = 2, end_at = now() + interval '1 hour', original_end_at = now() + interval '1 hour'", 1,
+	)
 	lose()
 	must[bidReply](t, here.bid(t.Context(), lot.ID, bidders[1], 1130, uuid.New()), http.StatusCreated)
 	for _, s := range streams {
@@ -294,7 +321,8 @@ func TestLostCommitsAreTakenBack(t *testing.T) {
 	}
 }
 
-// twoHouses are two houses with the same numbers and epochs beside one Redis, in one database of it or in two.
+// twoHouses are two houses with the same numbers and epochs beside one Redis, in one database of it
+// or in two.
 func twoHouses(t *testing.T, sameDatabase bool) (ours, theirs *town) {
 	t.Helper()
 	address := dbtest.RedisURL(t)
@@ -305,12 +333,16 @@ func twoHouses(t *testing.T, sameDatabase bool) (ours, theirs *town) {
 	theirs = newTown(t, dbtest.URL(t), address)
 	theirs.command("house", "renew")
 	for _, town := range []*town{ours, theirs} {
-		town.run("ALTER TABLE auctions ALTER COLUMN id RESTART WITH 77777777", "ALTER SEQUENCE auction_hot_epochs RESTART WITH 77777777")
+		town.run(
+			"ALTER TABLE auctions ALTER COLUMN id RESTART WITH 77777777",
+			"ALTER SEQUENCE auction_hot_epochs RESTART WITH 77777777",
+		)
 	}
 	return ours, theirs
 }
 
-// Two houses share a Redis, and have an auction of the same number each: nothing of the one is shown in the other.
+// Two houses share a Redis, and have an auction of the same number each: nothing of the one is
+// shown in the other.
 func TestTwoHousesOnOneRedisAreToldApart(t *testing.T) {
 	dbtest.Long(t)
 	for _, same := range []bool{false, true} {
@@ -332,7 +364,8 @@ func TestTwoHousesOnOneRedisAreToldApart(t *testing.T) {
 			must[bidReply](t, here.bid(t.Context(), lot.ID, bidder, 1010, uuid.New()), http.StatusCreated)
 			api.comesTo(t, "our bid", `"currentPrice":"1010.00"`)
 			for _, event := range api.events() {
-				if !strings.Contains(event, `"currentPrice":"1000.00"`) && !strings.Contains(event, `"currentPrice":"1010.00"`) {
+				if !strings.Contains(event, `"currentPrice":"1000.00"`) &&
+					!strings.Contains(event, `"currentPrice":"1010.00"`) {
 					t.Errorf("shown: %s", event)
 				}
 			}
@@ -340,19 +373,26 @@ func TestTwoHousesOnOneRedisAreToldApart(t *testing.T) {
 				t.Errorf("it was said %d times", said)
 			}
 
-			hot, other := must[auctionReply](t, here.openHot(3*time.Second), 201), must[auctionReply](t, there.openHot(3*time.Second), 201)
+			hot, other := must[auctionReply](t, here.openHot(3*time.Second), 201), must[auctionReply](
+				t, there.openHot(3*time.Second), 201,
+			)
 			bidder = here.bidders(1)[0]
 			for i := range int64(5) {
 				must[bidReply](t, here.bid(t.Context(), hot.ID, bidder, 1010+10*i, uuid.New()), http.StatusCreated)
-				must[bidReply](t, there.bid(t.Context(), other.ID, there.bidders(1)[0], 2010+10*i, uuid.New()), http.StatusCreated)
+				must[bidReply](
+					t, there.bid(t.Context(), other.ID, there.bidders(1)[0], 2010+10*i, uuid.New()), http.StatusCreated,
+				)
 			}
 			for _, end := range []struct {
 				at    *node
 				id    int64
 				price string
 			}{{here, hot.ID, "1050.00"}, {there, other.ID, "2050.00"}} {
-				eventually(t, 15*time.Second, "it is closed", func() bool { return end.at.auction(end.id).Status == "CLOSED" })
-				if final := end.at.auction(end.id); final.CurrentPrice != end.price || final.BidCount != 5 || len(end.at.bidLog(end.id)) != 5 {
+				eventually(
+					t, 15*time.Second, "it is closed", func() bool { return end.at.auction(end.id).Status == "CLOSED" },
+				)
+				if final := end.at.auction(end.id); final.CurrentPrice != end.price || final.BidCount != 5 ||
+					len(end.at.bidLog(end.id)) != 5 {
 					t.Errorf("%+v", final)
 				}
 				if stops := end.at.metric("martelo_hot_stops_total"); stops != "0" {
@@ -361,7 +401,9 @@ func TestTwoHousesOnOneRedisAreToldApart(t *testing.T) {
 			}
 			house := ours.ask("SELECT id::text FROM house")
 			eventually(t, 10*time.Second, "the event is told", func() bool {
-				return strings.Contains(strings.Join(here.lines(), "\n"), "/houses/"+house+"/auctions/"+fmt.Sprint(hot.ID))
+				return strings.Contains(
+					strings.Join(here.lines(), "\n"), "/houses/"+house+"/auctions/"+fmt.Sprint(hot.ID),
+				)
 			})
 		})
 	}
@@ -385,13 +427,15 @@ func TestANewHouseBesideAnOldRedis(t *testing.T) {
 	}
 	bid := must[bidReply](t, node.bid(t.Context(), again.ID, node.bidders(1)[0], 1010, uuid.New()), http.StatusCreated)
 	node.settled(again.ID)
-	if shown := node.auction(again.ID); bid.Seq != 1 || shown.CurrentPrice != "1010.00" || node.metric("martelo_hot_stops_total") != "0" {
+	if shown := node.auction(again.ID); bid.Seq != 1 || shown.CurrentPrice != "1010.00" ||
+		node.metric("martelo_hot_stops_total") != "0" {
 		t.Errorf("%+v, %+v", bid, shown)
 	}
 }
 
-// A copy of a house has its id. It is told so at its start and does not serve, until it has an id of its own; or until it is said to be the
-// house itself in a new place, and then the other uses Redis no more.
+// A copy of a house has its id. It is told so at its start and does not serve, until it has an id
+// of its own; or until it is said to be the house itself in a new place, and then the other uses
+// Redis no more.
 func TestACopyIsToldApartFromItsHouse(t *testing.T) {
 	dbtest.Long(t)
 	address := dbtest.RedisURL(t)
@@ -409,10 +453,12 @@ func TestACopyIsToldApartFromItsHouse(t *testing.T) {
 		}
 		return string(out)
 	}
-	if said := refused(); !strings.Contains(said, "martelo house renew") || !strings.Contains(said, "martelo house claim") {
+	if said := refused(); !strings.Contains(said, "martelo house renew") ||
+		!strings.Contains(said, "martelo house claim") {
 		t.Errorf("it was told: %s", said)
 	}
-	if renewed := copied.command("house", "renew"); renewed == id || renewed != copied.ask("SELECT id::text FROM house") {
+	if renewed := copied.command("house", "renew"); renewed == id ||
+		renewed != copied.ask("SELECT id::text FROM house") {
 		t.Errorf("renewed: %q", renewed)
 	}
 	twin := copied.start()
@@ -437,7 +483,8 @@ func TestACopyIsToldApartFromItsHouse(t *testing.T) {
 	if r := original.bid(t.Context(), hot.ID, bidder, 1010, uuid.New()); r.status != http.StatusServiceUnavailable {
 		t.Errorf("the hot lane without Redis: %d %s", r.status, r.body)
 	}
-	if said := refusedBy(copied, "house", "sell"); !strings.Contains(said, "renew") || !strings.Contains(said, "claim") {
+	if said := refusedBy(copied, "house", "sell"); !strings.Contains(said, "renew") ||
+		!strings.Contains(said, "claim") {
 		t.Errorf("told: %s", said)
 	}
 }
@@ -449,7 +496,8 @@ func refusedBy(c *town, args ...string) string {
 	return string(out)
 }
 
-// A node that starts while PostgreSQL is away knows nothing of its house, and sends nothing to Redis, until it is there.
+// A node that starts while PostgreSQL is away knows nothing of its house, and sends nothing to
+// Redis, until it is there.
 func TestAHouseIsKnownAsSoonAsPostgreSQLIsThere(t *testing.T) {
 	dbtest.Long(t)
 	postgres := dbtest.StartPostgres(t)
@@ -474,14 +522,17 @@ func TestAHouseIsKnownAsSoonAsPostgreSQLIsThere(t *testing.T) {
 	}
 }
 
-// While Redis has no memory left hot auctions end, are cancelled and leave the lane, with every bid that was answered.
+// While Redis has no memory left hot auctions end, are cancelled and leave the lane, with every bid
+// that was answered.
 func TestHotAuctionsEndWhileRedisIsFull(t *testing.T) {
 	dbtest.Long(t)
 	server := dbtest.StartRedis(t)
 	town := newTown(t, dbtest.URL(t), server.URL())
 	node := town.start()
 	ends := must[auctionReply](t, node.openHot(3*time.Second), http.StatusCreated)
-	moved, cancelled := must[auctionReply](t, node.openHot(time.Hour), 201), must[auctionReply](t, node.openHot(time.Hour), 201)
+	moved, cancelled := must[auctionReply](
+		t, node.openHot(time.Hour), 201,
+	), must[auctionReply](t, node.openHot(time.Hour), 201)
 	bidder := node.bidders(1)[0]
 	for _, lot := range []auctionReply{ends, moved, cancelled} {
 		must[bidReply](t, node.bid(t.Context(), lot.ID, bidder, 1010, uuid.New()), http.StatusCreated)
@@ -503,7 +554,8 @@ func TestHotAuctionsEndWhileRedisIsFull(t *testing.T) {
 	}
 	must[bidReply](t, node.bid(t.Context(), moved.ID, bidder, 1020, uuid.New()), http.StatusCreated)
 	town.run("UPDATE users SET role = 'admin' WHERE email = 'seller@house.example'")
-	eventually(t, 15*time.Second, "an admin cancels", func() bool { // the node asks for the role again after some seconds
+	// The node asks for the role again after some seconds.
+	eventually(t, 15*time.Second, "an admin cancels", func() bool {
 		r := node.do(t.Context(), "POST", fmt.Sprintf("/auctions/%d/cancel", cancelled.ID), town.seller, nil)
 		if r.status != http.StatusOK && r.status != http.StatusForbidden && r.status != http.StatusConflict {
 			t.Errorf("cancelling: %d %s", r.status, r.body)
@@ -512,7 +564,8 @@ func TestHotAuctionsEndWhileRedisIsFull(t *testing.T) {
 	})
 	eventually(t, 10*time.Second, "it is closed", func() bool { return node.auction(ends.ID).Status == "CLOSED" })
 	for _, lot := range []auctionReply{ends, cancelled} {
-		if final := node.auction(lot.ID); final.BidCount != 1 || final.CurrentPrice != "1010.00" || *final.LeaderID != bidder {
+		if final := node.auction(lot.ID); final.BidCount != 1 || final.CurrentPrice != "1010.00" ||
+			*final.LeaderID != bidder {
 			t.Errorf("%+v", final)
 		}
 	}

@@ -9,21 +9,28 @@ import (
 	"martelo/db/dbtest"
 )
 
-// A seller moves an auction between the lanes now and then, and has few in the hot lane; an admin is not held back.
+// A seller moves an auction between the lanes now and then, and has few in the hot lane; an admin
+// is not held back.
 func TestASellerMovesLanesNowAndThen(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
 	town := newTown(t, dbtest.URL(t), dbtest.StartRedis(t).URL())
-	town.command("user", "create", "--email", "admin@house.example", "--name", "Admin", "--password", "a long password", "--role", "admin")
+	town.command(
+		"user", "create", "--email", "admin@house.example", "--name", "Admin", "--password", "a long password",
+		"--role", "admin",
+	)
 	admin := town.command("token", "create", "--user", "admin@house.example")
 	n := town.start("HOT_LANE_ALLOW_EVERYSEC=true", "HOT_AUCTIONS_MAX=1")
 	first, second := n.open(time.Hour).ID, n.open(time.Hour).ID
 	move := func(id int64, token, lane string) reply {
-		return n.do(t.Context(), http.MethodPost, fmt.Sprintf("/auctions/%d/lane", id), token, map[string]string{"lane": lane})
+		return n.do(
+			t.Context(), http.MethodPost, fmt.Sprintf("/auctions/%d/lane", id), token, map[string]string{"lane": lane},
+		)
 	}
 	must[auctionReply](t, move(first, n.seller, "hot"), http.StatusOK)
 	must[auctionReply](t, move(first, n.seller, "hot"), http.StatusOK) // it is there already
-	// To and fro, as fast as answers come: it ends in a refusal that says when to come back. It stays in the hot lane.
+	// To and fro, as fast as answers come: it ends in a refusal that says when to come back. It
+	// stays in the hot lane.
 	var r reply
 	for i := 0; i < 200 && r.status != http.StatusTooManyRequests; i++ {
 		r = move(first, n.seller, []string{"standard", "hot"}[i%2])

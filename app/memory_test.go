@@ -12,7 +12,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// signInMemoryMax bounds what a crowd of wrong sign-ins may take of a machine with half a gigabyte, in MB.
+// signInMemoryMax bounds what a crowd of wrong sign-ins may take of a machine with half a gigabyte,
+// in MB.
 const signInMemoryMax = 200
 
 // resident is what a figure of the node's memory is, in MB.

@@ -56,18 +56,26 @@ type town struct {
 	nodes           []*node
 }
 
-// newTown migrates nothing: dbtest's databases are migrated. It makes a seller and a service with the program's own commands.
+// newTown migrates nothing: dbtest's databases are migrated. It makes a seller and a service with
+// the program's own commands.
 func newTown(t *testing.T, database, redis string) *town {
 	town := &town{T: t, database: database, redis: redis}
-	town.command("user", "create", "--email", "seller@house.example", "--name", "Seller", "--password", "a long password", "--role", "seller")
-	town.command("user", "create", "--email", "backend@house.example", "--name", "Backend", "--password", "a long password")
+	town.command(
+		"user", "create", "--email", "seller@house.example", "--name", "Seller", "--password", "a long password",
+		"--role", "seller",
+	)
+	town.command(
+		"user", "create", "--email", "backend@house.example", "--name", "Backend", "--password", "a long password",
+	)
 	town.seller = town.command("token", "create", "--user", "seller@house.example")
 	town.service = town.command("token", "create", "--user", "backend@house.example", "--service")
 	return town
 }
 
 func (c *town) environment(more ...string) []string {
-	return append(append(os.Environ(), "DATABASE_URL="+c.database, "REDIS_URL="+c.redis, "LISTEN_ADDR=127.0.0.1:0"), more...)
+	return append(
+		append(os.Environ(), "DATABASE_URL="+c.database, "REDIS_URL="+c.redis, "LISTEN_ADDR=127.0.0.1:0"), more...,
+	)
 }
 
 // command runs one of the program's commands and returns what it printed.
@@ -224,7 +232,10 @@ func (n *node) do(ctx context.Context, method, path, token string, body any, hea
 		return reply{err: err, took: time.Since(begin)}
 	}
 	defer response.Body.Close()
-	r := reply{status: response.StatusCode, header: response.Header, replayed: response.Header.Get("Idempotency-Replayed") == "true"}
+	r := reply{
+		status: response.StatusCode, header: response.Header,
+		replayed: response.Header.Get("Idempotency-Replayed") == "true",
+	}
 	r.body, r.err = io.ReadAll(response.Body)
 	r.took = time.Since(begin)
 	return r
@@ -272,7 +283,8 @@ func (n *node) bidders(count int) (ids []int64) {
 func (n *node) open(ends time.Duration) auctionReply {
 	n.Helper()
 	r := n.do(n.Context(), "POST", "/auctions", n.seller, map[string]any{
-		"title": "Vintage watch", "startPrice": "1000.00", "minIncrement": 10, "endTime": time.Now().Add(ends).UTC().Format(time.RFC3339Nano),
+		"title": "Vintage watch", "startPrice": "1000.00", "minIncrement": 10,
+		"endTime":   time.Now().Add(ends).UTC().Format(time.RFC3339Nano),
 		"softClose": map[string]int{"windowSeconds": 0, "extendSeconds": 0},
 	})
 	return must[auctionReply](n, r, http.StatusCreated)

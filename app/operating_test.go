@@ -102,7 +102,10 @@ func TestReadyMeansThatBidsAreTaken(t *testing.T) {
 			SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martelo'`,
 			`SET default_transaction_read_only = off; ALTER DATABASE martelo RESET default_transaction_read_only`},
 		{"no table of bids", `ALTER TABLE bids RENAME TO away`, `ALTER TABLE away RENAME TO bids`},
-		{"no standby", `ALTER SYSTEM SET synchronous_standby_names = 'ghost'`, `ALTER SYSTEM RESET synchronous_standby_names`},
+		{
+			"no standby", `ALTER SYSTEM SET synchronous_standby_names = 'ghost'`,
+			`ALTER SYSTEM RESET synchronous_standby_names`,
+		},
 	} {
 		town.sql(fault.begin + "; SELECT pg_reload_conf()")
 		eventually(t, 5*time.Second, fault.name+": not ready", func() bool {
@@ -114,7 +117,9 @@ func TestReadyMeansThatBidsAreTaken(t *testing.T) {
 		}
 		town.sql(fault.end + "; SELECT pg_reload_conf()")
 		over := time.Now()
-		eventually(t, 10*time.Second, fault.name+": bids are taken again", func() bool { return bid() == http.StatusCreated })
+		eventually(
+			t, 10*time.Second, fault.name+": bids are taken again", func() bool { return bid() == http.StatusCreated },
+		)
 		if took := time.Since(over); took > 2*time.Second {
 			t.Errorf("%s: bids are taken %s after it", fault.name, took)
 		}
@@ -140,7 +145,9 @@ func TestOneBadRowStopsNothing(t *testing.T) {
 			t.Errorf("%s: %+v", code, got)
 		}
 		must[bidReply](t, node.bid(t.Context(), auction.ID, who[i], 1010, uuid.New()), http.StatusCreated)
-		for _, path := range []string{"/auctions", fmt.Sprintf("/auctions/%d", auction.ID), fmt.Sprintf("/auctions/%d/bids", auction.ID)} {
+		for _, path := range []string{
+			"/auctions", fmt.Sprintf("/auctions/%d", auction.ID), fmt.Sprintf("/auctions/%d/bids", auction.ID),
+		} {
 			for _, accept := range []string{"text/html", "application/json"} {
 				r := node.do(t.Context(), "GET", path, "", nil, "Accept", accept)
 				shown := strings.ReplaceAll(string(r.body), "1,010.00", "1010.00")
@@ -166,9 +173,16 @@ func TestOneBadRowStopsNothing(t *testing.T) {
 		ALTER TABLE auctions ADD CONSTRAINT it_does_not_open CHECK (id <> %d OR status <> 'OPEN') NOT VALID`,
 		stuck.ID, late.ID, stuck.ID))
 	ending := node.open(1500 * time.Millisecond)
-	eventually(t, 10*time.Second, "another auction opens", func() bool { return node.auction(late.ID).Status == "OPEN" })
-	eventually(t, 10*time.Second, "another auction closes", func() bool { return node.auction(ending.ID).Status == "CLOSED" })
-	eventually(t, 10*time.Second, "what does not open is counted", func() bool { return node.figure("martelo_auctions_open_failures_total") > 0 })
+	eventually(
+		t, 10*time.Second, "another auction opens", func() bool { return node.auction(late.ID).Status == "OPEN" },
+	)
+	eventually(
+		t, 10*time.Second, "another auction closes", func() bool { return node.auction(ending.ID).Status == "CLOSED" },
+	)
+	eventually(
+		t, 10*time.Second, "what does not open is counted",
+		func() bool { return node.figure("martelo_auctions_open_failures_total") > 0 },
+	)
 	if status, _ := node.ready(); status != http.StatusOK {
 		t.Errorf("readyz is %d", status)
 	}
@@ -231,7 +245,8 @@ func TestANodeLeavesInOrder(t *testing.T) {
 	case <-time.After(leaveWithin):
 		t.Fatal("it did not leave in time")
 	}
-	if code := node.cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(strings.Join(node.lines(), "\n"), "undecided") {
+	if code := node.cmd.ProcessState.ExitCode(); code != 0 ||
+		strings.Contains(strings.Join(node.lines(), "\n"), "undecided") {
 		t.Errorf("it left with %d:\n%s", code, strings.Join(tail(node.lines(), 5), "\n"))
 	}
 }

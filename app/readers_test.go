@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Who bids waits for nobody who only reads, however many they are and however long what they ask takes: by session and by token, from the
-// page and as JSON.
+// Who bids waits for nobody who only reads, however many they are and however long what they ask
+// takes: by session and by token, from the page and as JSON.
 func TestBiddersDoNotWaitForReaders(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
@@ -32,9 +32,14 @@ func TestBiddersDoNotWaitForReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := &http.Client{Timeout: answerWithin, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	browser := &http.Client{
+		Timeout: answerWithin, Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	submit := func(path string, fields url.Values, script bool) (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.url+path, strings.NewReader(fields.Encode()))
+		request, err := http.NewRequestWithContext(
+			t.Context(), http.MethodPost, n.url+path, strings.NewReader(fields.Encode()),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +59,9 @@ func TestBiddersDoNotWaitForReaders(t *testing.T) {
 		}
 		return response.StatusCode, string(body)
 	}
-	if status, body := submit("/signin", url.Values{"email": {"buyer@house.example"}, "password": {"a long password"}}, false); status != http.StatusSeeOther {
+	if status, body := submit(
+		"/signin", url.Values{"email": {"buyer@house.example"}, "password": {"a long password"}}, false,
+	); status != http.StatusSeeOther {
 		t.Fatalf("sign-in: %d %s", status, body)
 	}
 	bidder := n.bidders(1)[0]
@@ -72,7 +79,9 @@ func TestBiddersDoNotWaitForReaders(t *testing.T) {
 	defer readers.Wait()
 	defer stop()
 	for i := range 40 {
-		path := []string{"/auctions?status=ALL&limit=100&q=l+0+1+2+3+4+5+6", "/auctions?limit=100", fmt.Sprintf("/auctions/%d", id)}[i%3]
+		path := []string{
+			"/auctions?status=ALL&limit=100&q=l+0+1+2+3+4+5+6", "/auctions?limit=100", fmt.Sprintf("/auctions/%d", id),
+		}[i%3]
 		readers.Go(func() {
 			for reading.Err() == nil {
 				n.do(reading, http.MethodGet, path, "", nil)
@@ -86,8 +95,12 @@ func TestBiddersDoNotWaitForReaders(t *testing.T) {
 	eventually(t, answerWithin, "the readers are stuck", stuck)
 	for i := range 4 {
 		begin := time.Now()
-		status, body := submit(fmt.Sprintf("/auctions/%d/bids", id), url.Values{"key": {uuid.NewString()}, "amount": {fmt.Sprint(1100 + 100*i)}}, i%2 == 0)
-		if took := time.Since(begin); status != http.StatusOK || !strings.Contains(body, "was accepted") || took > bidWithin {
+		status, body := submit(
+			fmt.Sprintf("/auctions/%d/bids", id),
+			url.Values{"key": {uuid.NewString()}, "amount": {fmt.Sprint(1100 + 100*i)}}, i%2 == 0,
+		)
+		if took := time.Since(begin); status != http.StatusOK || !strings.Contains(body, "was accepted") ||
+			took > bidWithin {
 			t.Errorf("a bid from the page is answered %d after %v: %s", status, took, body)
 		}
 		r := n.bid(t.Context(), id, bidder, int64(1150+100*i), uuid.New())

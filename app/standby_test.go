@@ -74,7 +74,8 @@ func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		return node.do(ctx, "POST", "/auctions", node.seller, map[string]any{
-			"title": "A second lot", "startPrice": 1, "minIncrement": 1, "endTime": ends}, "Idempotency-Key", openingKey)
+			"title": "A second lot", "startPrice": 1, "minIncrement": 1, "endTime": ends},
+			"Idempotency-Key", openingKey)
 	}
 	key, hotKey := uuid.New(), uuid.New()
 	bid := func() reply { return node.bid(t.Context(), auction.ID, who[1], 1020, key) }
@@ -129,7 +130,9 @@ func TestNothingIsConfirmedThatTheStandbyDoesNotHave(t *testing.T) {
 	})
 	// A connection for reading may still be one to the old primary; the first read finds that out.
 	eventually(t, 5*time.Second, "the log is read again", func() bool {
-		return node.do(t.Context(), "GET", fmt.Sprintf("/auctions/%d/bids", auction.ID), "", nil).status == http.StatusOK
+		return node.do(
+			t.Context(), "GET", fmt.Sprintf("/auctions/%d/bids", auction.ID), "", nil,
+		).status == http.StatusOK
 	})
 	log := node.bidLog(auction.ID)
 	if len(log) != 3 || log[1] != confirmed || log[2] != fresh {
@@ -163,7 +166,10 @@ func TestACancelledWaitConfirmsNothing(t *testing.T) {
 		go func() { answered <- node.bid(t.Context(), auction.ID, bidder, 1010, uuid.New()) }()
 		var r reply
 		eventually(t, 10*time.Second, "the bid is answered", func() bool {
-			town.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'martelo'")
+			town.sql(
+				"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND " +
+					"application_name = 'martelo'",
+			)
 			select {
 			case r = <-answered:
 				return true

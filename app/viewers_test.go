@@ -22,7 +22,9 @@ type priceEvent struct {
 // watch opens the stream of an auction and calls saw with each price until that says no.
 func (n *node) watch(auction int64, saw func(priceEvent) bool) {
 	n.Helper()
-	request, err := http.NewRequestWithContext(n.Context(), "GET", fmt.Sprintf("%s/auctions/%d/events", n.url, auction), nil)
+	request, err := http.NewRequestWithContext(
+		n.Context(), "GET", fmt.Sprintf("%s/auctions/%d/events", n.url, auction), nil,
+	)
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -52,8 +54,8 @@ func (n *node) watch(auction int64, saw func(priceEvent) bool) {
 	n.Fatalf("the stream ended: %v", lines.Err())
 }
 
-// P8: whoever connects after a bid was answered sees it in the first event, on any node, also where the auction is being watched and
-// nothing has been shown of the bid yet.
+// P8: whoever connects after a bid was answered sees it in the first event, on any node, also where
+// the auction is being watched and nothing has been shown of the bid yet.
 func TestWhoConnectsSeesEveryAnsweredBid(t *testing.T) {
 	dbtest.Long(t)
 	town := newDefaultTown(t)
@@ -64,7 +66,9 @@ func TestWhoConnectsSeesEveryAnsweredBid(t *testing.T) {
 		n.watch(auction.ID, func(priceEvent) bool { return false }) // from now on the auction is watched here
 	}
 	for i := range int64(30) {
-		bid := must[bidReply](t, nodes[i%2].bid(t.Context(), auction.ID, bidders[i%10], 1010+10*i, uuid.New()), http.StatusCreated)
+		bid := must[bidReply](
+			t, nodes[i%2].bid(t.Context(), auction.ID, bidders[i%10], 1010+10*i, uuid.New()), http.StatusCreated,
+		)
 		for name, n := range nodes {
 			n.watch(auction.ID, func(first priceEvent) bool {
 				if first.Seq < bid.Seq {

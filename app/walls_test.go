@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// rooms are the packages in the order in which they may know each other: each imports only rooms that stand before it.
+// rooms are the packages in the order in which they may know each other: each imports only rooms
+// that stand before it.
 var rooms = []string{
 	"app/money", "app/text", "app/auction", "app/batch", "static", "migrations", "app/loop", "db", "app/identity",
 	"app/account", "app/draft", "app/limits", "app/hot", "app/live", "app/catalog", "app/outbox", "app/auctioneer",
@@ -65,10 +66,13 @@ func TestTheWallsStand(t *testing.T) {
 			}
 			checkOnly(t, name, imported)
 			asks := imported == "martelo/db" || strings.HasPrefix(imported, "github.com/jackc/pgx/")
-			if asks && slices.ContainsFunc(speechless, func(room string) bool { return strings.HasPrefix(name, room) }) {
+			if asks &&
+				slices.ContainsFunc(speechless, func(room string) bool { return strings.HasPrefix(name, room) }) {
 				t.Errorf("%s imports %s and would ask PostgreSQL itself", name, imported)
 			}
-			if slices.Contains(pure, name) && (imported == "net" || strings.HasPrefix(imported, "net/") || strings.HasPrefix(imported, "database/") || imported == "os") {
+			if slices.Contains(pure, name) &&
+				(imported == "net" || imported == "os" || strings.HasPrefix(imported, "net/") ||
+					strings.HasPrefix(imported, "database/")) {
 				t.Errorf("%s imports %s and is no longer pure", name, imported)
 			}
 		}
@@ -77,7 +81,8 @@ func TestTheWallsStand(t *testing.T) {
 
 func checkOnly(t *testing.T, name, imported string) {
 	for guarded, allowed := range onlyIn {
-		if imported != guarded && !strings.HasPrefix(imported, guarded+"/") || strings.HasPrefix(guarded, "martelo/") && imported != guarded {
+		if imported != guarded && !strings.HasPrefix(imported, guarded+"/") || strings.HasPrefix(guarded, "martelo/") &&
+			imported != guarded {
 			continue
 		}
 		if !slices.ContainsFunc(allowed, func(room string) bool {

@@ -41,14 +41,16 @@ func IsForbidden(err error) bool {
 	return errors.As(err, &fault) && fault.Code == insufficientRights
 }
 
-// IsReadOnly tells whether a statement was refused because the server, or the connection, takes no writes.
+// IsReadOnly tells whether a statement was refused because the server, or the connection, takes no
+// writes.
 func IsReadOnly(err error) bool {
 	var fault *pgconn.PgError
 	return errors.As(err, &fault) && fault.Code == readOnlyTransaction
 }
 
-// IsStoreFault tells whether PostgreSQL answered that it cannot write at all: no writes are taken, no room, no such table,
-// no right to it, or a fault of its own. A row that somebody else holds, or that breaks a rule, is no such fault.
+// IsStoreFault tells whether PostgreSQL answered that it cannot write at all: no writes are taken,
+// no room, no such table, no right to it, or a fault of its own. A row that somebody else holds, or
+// that breaks a rule, is no such fault.
 func IsStoreFault(err error) bool {
 	var fault *pgconn.PgError
 	if !errors.As(err, &fault) {
@@ -62,8 +64,8 @@ func IsStoreFault(err error) bool {
 	return class == classResources || class == classSystem || class == classInternal
 }
 
-// IsBadRow tells whether a statement failed because of a row it met: PostgreSQL refused it, or it holds what cannot be
-// read. Tried without that row, the statement may work.
+// IsBadRow tells whether a statement failed because of a row it met: PostgreSQL refused it, or it
+// holds what cannot be read. Tried without that row, the statement may work.
 func IsBadRow(err error) bool {
 	var fault *pgconn.PgError
 	var unreadable pgx.ScanArgError
@@ -76,8 +78,9 @@ func IsTooLong(err error) bool {
 	return errors.As(err, &fault) && fault.Code == queryCanceled
 }
 
-// Unavailable wraps what means "not now" (no connection, a server that stops or starts, a lock or statement that took too long,
-// a schema that has not been migrated yet) in auction.ErrUnavailable, and leaves what PostgreSQL answered about the statement itself as it is: that is a fault of ours.
+// Unavailable wraps what means "not now" (no connection, a server that stops or starts, a lock or
+// statement that took too long, a schema that has not been migrated yet) in auction.ErrUnavailable,
+// and leaves what PostgreSQL answered about the statement itself as it is: that is a fault of ours.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, auction.ErrUnavailable) {
 		return err
@@ -87,7 +90,8 @@ func Unavailable(err error) error {
 		return errors.Join(auction.ErrUnavailable, err)
 	}
 	switch fault.Code {
-	case lockNotAvailable, idleInTransactionEnd, readOnlyTransaction, queryCanceled, undefinedTable, undefinedColumn, insufficientRights:
+	case lockNotAvailable, idleInTransactionEnd, readOnlyTransaction, queryCanceled, undefinedTable, undefinedColumn,
+		insufficientRights:
 		return errors.Join(auction.ErrUnavailable, err)
 	}
 	switch fault.Code[:2] {

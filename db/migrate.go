@@ -103,5 +103,7 @@ func oldestTransaction(ctx context.Context, config *pgx.ConnConfig) string {
 	if name == "" {
 		name = "a program without a name"
 	}
-	return fmt.Sprintf(". The oldest open transaction is of %s (process %d), open for %d s", name, oldest.Pid, oldest.Seconds)
+	return fmt.Sprintf(
+		". The oldest open transaction is of %s (process %d), open for %d s", name, oldest.Pid, oldest.Seconds,
+	)
 }

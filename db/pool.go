@@ -1,5 +1,5 @@
-// Package db is the one door to PostgreSQL: the statements of queries/ as sqlc made them into methods, the pool, the migrations,
-// and the reading of its rows and errors.
+// Package db is the one door to PostgreSQL: the statements of queries/ as sqlc made them into
+// methods, the pool, the migrations, and the reading of its rows and errors.
 package db
 
 import (
@@ -18,37 +18,47 @@ import (
 )
 
 const (
-	// connectWithin bounds opening a connection, so that a PostgreSQL that has vanished is noticed within one request.
+	// connectWithin bounds opening a connection, so that a PostgreSQL that has vanished is noticed
+	// within one request.
 	connectWithin = 3 * time.Second
-	// lockWithin bounds waiting for a row lock: longer than any batch takes, shorter than the desk waits for a batch, so that
-	// PostgreSQL gives up first and no abandoned backend stays in the queue for the lock.
+	// lockWithin bounds waiting for a row lock: longer than any batch takes, shorter than the desk
+	// waits for a batch, so that PostgreSQL gives up first and no abandoned backend stays in the
+	// queue for the lock.
 	lockWithin = 2500 * time.Millisecond
 	// statementWithin bounds one statement, so that a slow plan cannot hold a connection for ever.
 	statementWithin = 8 * time.Second
-	// idleInTransactionWithin frees an auction's row lock when the node that holds it has stopped or vanished.
+	// idleInTransactionWithin frees an auction's row lock when the node that holds it has stopped
+	// or vanished.
 	idleInTransactionWithin = 3 * time.Second
-	// connectionLife rotates connections, so that a failover or a changed setting reaches every node within the hour.
+	// connectionLife rotates connections, so that a failover or a changed setting reaches every
+	// node within the hour.
 	connectionLife = 30 * time.Minute
 	// healthCheckEvery is how soon a pool notices connections that died while idle.
 	healthCheckEvery = 5 * time.Second
 )
 
-// keepMemory has a backend allocate and free a megabyte once. From the size of what is freed glibc's malloc learns how much memory to keep
-// (mallopt(3), M_TRIM_THRESHOLD); left at its first 128 KiB it gave memory back to the kernel after nearly every statement, a fifth of what the
+// keepMemory has a backend allocate and free a megabyte once. From the size of what is freed
+// glibc's malloc learns how much memory to keep (mallopt(3), M_TRIM_THRESHOLD); left at its first
+// 128 KiB it gave memory back to the kernel after nearly every statement, a fifth of what the
 // processors did for PostgreSQL under bids. Elsewhere it does nothing.
 const keepMemory = "SELECT length(repeat('x', 1048576))"
 
-// Open makes a pool of at most connectionsMax connections. It does not connect yet: a node may start while PostgreSQL is away.
-// It fails only when databaseURL cannot be read.
+// Open makes a pool of at most connectionsMax connections. It does not connect yet: a node may
+// start while PostgreSQL is away. It fails only when databaseURL cannot be read.
 //
-// Its statements, which decide, are planned once for a connection: none has a better plan for some arguments than for others, and planning
-// each cost a lone bid as much as running them. A plan that is made while a table is empty stays when it has grown, so none may read a whole table.
+// Its statements, which decide, are planned once for a connection: none has a better plan for some
+// arguments than for others, and planning each cost a lone bid as much as running them. A plan that
+// is made while a table is empty stays when it has grown, so none may read a whole table.
 func Open(databaseURL string, connectionsMax int) (*pgxpool.Pool, error) {
-	return open(databaseURL, connectionsMax, map[string]string{"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"})
+	return open(
+		databaseURL, connectionsMax,
+		map[string]string{"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"},
+	)
 }
 
-// OpenReader is Open for what people read. The lists' statements serve several filters each, and only a plan made for the given
-// arguments uses the right index; planning costs a fraction of a millisecond, the wrong index a hundred.
+// OpenReader is Open for what people read. The lists' statements serve several filters each, and
+// only a plan made for the given arguments uses the right index; planning costs a fraction of a
+// millisecond, the wrong index a hundred.
 func OpenReader(databaseURL string, connectionsMax int) (*pgxpool.Pool, error) {
 	return open(databaseURL, connectionsMax, map[string]string{"plan_cache_mode": "force_custom_plan"})
 }
@@ -69,7 +79,8 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 	set["lock_timeout"] = milliseconds(lockWithin)
 	set["statement_timeout"] = milliseconds(statementWithin)
 	set["idle_in_transaction_session_timeout"] = milliseconds(idleInTransactionWithin)
-	// Compiling a plan takes longer than running any of ours, and a plan that must read a whole table all the same looks dear enough for it.
+	// Compiling a plan takes longer than running any of ours, and a plan that must read a whole
+	// table all the same looks dear enough for it.
 	set["jit"] = "off"
 	maps.Copy(set, planning)
 	config.ConnConfig.OnNotice = noteUnconfirmed
@@ -103,7 +114,9 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 // synchronous standby where there is one.
 func Ready(ctx context.Context, pool *pgxpool.Pool) error {
 	var applied bool
-	err := pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM goose_db_version WHERE version_id = $1 AND is_applied)", migrations.Latest()).Scan(&applied)
+	err := pool.QueryRow(
+		ctx, "SELECT EXISTS (SELECT FROM goose_db_version WHERE version_id = $1 AND is_applied)", migrations.Latest(),
+	).Scan(&applied)
 	if err != nil {
 		return err
 	}

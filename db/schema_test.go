@@ -20,26 +20,34 @@ import (
 	"martelo/migrations"
 )
 
-// fill makes an auction of each status, the open and closed one with a bid, and returns the statuses' ids.
+// fill makes an auction of each status, the open and closed one with a bid, and returns the
+// statuses' ids.
 func fill(t *testing.T, pool *pgxpool.Pool) map[string]int64 {
 	ids := map[string]int64{}
 	for status, values := range map[string]string{
-		"SCHEDULED": `100, NULL::bigint, NULL::integer, 0, 0, 'SCHEDULED', now() + interval '1 hour', now() + interval '2 hours', NULL::timestamptz`,
-		"OPEN":      `150, bidder.id, 1, 1, 1, 'OPEN', now() - interval '1 hour', now() + interval '2 hours', NULL::timestamptz`,
-		"CLOSED":    `150, bidder.id, 1, 1, 1, 'CLOSED', now() - interval '2 hours', now() - interval '1 hour', now()`,
-		"CANCELLED": `100, NULL::bigint, NULL::integer, 0, 0, 'CANCELLED', now() - interval '1 hour', now() + interval '1 hour', now()`,
+		"SCHEDULED": `100, NULL::bigint, NULL::integer, 0, 0, 'SCHEDULED', now() + interval '1 hour',
+			now() + interval '2 hours', NULL::timestamptz`,
+		"OPEN": `150, bidder.id, 1, 1, 1, 'OPEN', now() - interval '1 hour', now() + interval '2 hours',
+			NULL::timestamptz`,
+		"CLOSED": `150, bidder.id, 1, 1, 1, 'CLOSED', now() - interval '2 hours', now() - interval '1 hour', now()`,
+		"CANCELLED": `100, NULL::bigint, NULL::integer, 0, 0, 'CANCELLED', now() - interval '1 hour',
+			now() + interval '1 hour', now()`,
 	} {
 		var id int64
 		if err := pool.QueryRow(t.Context(), `
-			WITH seller AS (INSERT INTO users (name) VALUES ('seller') RETURNING id), bidder AS (INSERT INTO users (name) VALUES ('bidder') RETURNING id)
-			INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count,
+			WITH seller AS (INSERT INTO users (name) VALUES ('seller') RETURNING id), bidder
+			AS (INSERT INTO users (name) VALUES ('bidder') RETURNING id)
+			INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+			leader_id, leader_paddle, bid_count,
 			    bidder_count, status, start_at, end_at, closed_at, original_end_at)
-			SELECT seller.id, 'USD', 2, 100, 10, v.*, v.e FROM seller, bidder, LATERAL (SELECT `+values+`) AS v (p, l, lp, b, bb, s, st, e, c) RETURNING id`).Scan(&id); err != nil {
+			SELECT seller.id, 'USD', 2, 100, 10, v.*, v.e FROM seller, bidder,
+			LATERAL (SELECT `+values+`) AS v (p, l, lp, b, bb, s, st, e, c) RETURNING id`).Scan(&id); err != nil {
 			t.Fatalf("%s: %v", status, err)
 		}
 		ids[status] = id
 	}
-	if _, err := pool.Exec(t.Context(), `INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
+	if _, err := pool.Exec(t.Context(), `INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id,
+		accepted_at)
 		SELECT id, 1, leader_id, 1, 150, gen_random_uuid(), now() FROM auctions WHERE bid_count = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +69,13 @@ func TestWhatIsOverNeverChanges(t *testing.T) {
 	ids := fill(t, pool)
 	for _, status := range []string{"CLOSED", "CANCELLED"} {
 		for _, change := range []string{
-			"status = 'OPEN', closed_at = NULL", "leader_id = seller_id", "current_price = current_price + 1000", "end_at = end_at + interval '1 hour'", "lane = 'hot'",
+			"status = 'OPEN', closed_at = NULL", "leader_id = seller_id", "current_price = current_price + 1000",
+			"end_at = end_at + interval '1 hour'", "lane = 'hot'",
 		} {
-			refused(t, pool, "auctions_over_is_over", "UPDATE auctions SET version = version + 1, "+change+" WHERE id = $1", ids[status])
+			refused(
+				t, pool, "auctions_over_is_over", "UPDATE auctions SET version = version + 1, "+change+" WHERE id = $1",
+				ids[status],
+			)
 		}
 	}
 	for _, id := range ids {
@@ -79,8 +91,16 @@ func TestTheLogIsAppendOnly(t *testing.T) {
 	}
 	refused(t, pool, "bids_stay_all", "TRUNCATE bids")
 	refused(t, pool, "users_stay", "DELETE FROM users")
-	refused(t, pool, "bids_pkey", "INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT auction_id, seq, bidder_id, 1, amount, gen_random_uuid(), now() FROM bids")
-	refused(t, pool, "bids_request_key", "INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT auction_id, seq + 1, bidder_id, 1, amount, request_id, now() FROM bids")
+	refused(
+		t, pool, "bids_pkey",
+		"INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT auction_id, "+
+			"seq, bidder_id, 1, amount, gen_random_uuid(), now() FROM bids",
+	)
+	refused(
+		t, pool, "bids_request_key",
+		"INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT auction_id, "+
+			"seq + 1, bidder_id, 1, amount, request_id, now() FROM bids",
+	)
 }
 
 // What other rows name is not removed, by no statement that the owner might send by mistake.
@@ -88,7 +108,8 @@ func TestWhatIsNamedStays(t *testing.T) {
 	pool := dbtest.Pool(t)
 	fill(t, pool)
 	for _, statement := range []string{
-		"INSERT INTO lots (auction_id, title) SELECT id, 'Watch' FROM auctions", "INSERT INTO outbox (topic, auction_id) VALUES ('auction-closed', 1)",
+		"INSERT INTO lots (auction_id, title) SELECT id, 'Watch' FROM auctions",
+		"INSERT INTO outbox (topic, auction_id) VALUES ('auction-closed', 1)",
 	} {
 		if _, err := pool.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -133,7 +154,8 @@ func TestAHouseHasOneIdentity(t *testing.T) {
 	}
 }
 
-// A house from before there were identities keeps the names that it gave in Redis, and nodes that know no identity give no new ones.
+// A house from before there were identities keeps the names that it gave in Redis, and nodes that
+// know no identity give no new ones.
 func TestEpochsFromBeforeTheIdentityKeepTheirNames(t *testing.T) {
 	url := dbtest.URL(t)
 	pool, err := sql.Open("pgx", url)
@@ -157,7 +179,9 @@ func TestEpochsFromBeforeTheIdentityKeepTheirNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unnamed, next int64
-	if err := pool.QueryRowContext(t.Context(), "SELECT unnamed_epochs, nextval('auction_hot_epochs') FROM house").Scan(&unnamed, &next); err != nil {
+	if err := pool.QueryRowContext(
+		t.Context(), "SELECT unnamed_epochs, nextval('auction_hot_epochs') FROM house",
+	).Scan(&unnamed, &next); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := pool.ExecContext(t.Context(), draw); unnamed != last || next != last+1 || err == nil {
@@ -194,7 +218,10 @@ func TestABrokenRowIsImpossible(t *testing.T) {
 		}
 		refused(t, pool, constraint, statement, open)
 	}
-	refused(t, pool, "auctions_version_rises", "UPDATE auctions SET end_at = end_at + interval '1 minute' WHERE id = $1", open)
+	refused(
+		t, pool, "auctions_version_rises", "UPDATE auctions SET end_at = end_at + interval '1 minute' WHERE id = $1",
+		open,
+	)
 }
 
 func TestRowsReadAsStates(t *testing.T) {
@@ -206,7 +233,8 @@ func TestRowsReadAsStates(t *testing.T) {
 	}
 	for _, row := range rows {
 		s := row.Auction.State()
-		if won := s.Result().WinnerID != 0; won != (s.Status == auction.Closed) || s.ClosedAt.IsZero() || s.EndAt.Location().String() != "UTC" {
+		if won := s.Result().WinnerID != 0; won != (s.Status == auction.Closed) || s.ClosedAt.IsZero() ||
+			s.EndAt.Location().String() != "UTC" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -237,7 +265,9 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	if err := db.Ready(t.Context(), served); err == nil {
 		t.Error("a database without a schema is ready")
 	}
-	if _, err := db.New(served).AuctionVersions(t.Context(), nil); !errors.Is(db.Unavailable(err), auction.ErrUnavailable) {
+	if _, err := db.New(served).AuctionVersions(t.Context(), nil); !errors.Is(
+		db.Unavailable(err), auction.ErrUnavailable,
+	) {
 		t.Errorf("a statement on a missing table is %v", err)
 	}
 	const nodes = 4
@@ -300,7 +330,9 @@ func TestAMigrationLetsBidsPass(t *testing.T) {
 	}
 	for done, began := 0, time.Now(); time.Since(began) < 2*time.Second; done++ {
 		before := time.Now()
-		if _, err := pool.ExecContext(t.Context(), "UPDATE auctions SET version = version + 1 WHERE false"); err != nil || time.Since(before) > time.Second {
+		if _, err := pool.ExecContext(
+			t.Context(), "UPDATE auctions SET version = version + 1 WHERE false",
+		); err != nil || time.Since(before) > time.Second {
 			t.Fatalf("what bids do takes %s: %v", time.Since(before), err)
 		}
 	}

@@ -12,8 +12,10 @@ func (a Auction) State() auction.State {
 	c := money.StoredCurrency(a.Currency, int(a.CurrencyDigits))
 	s := auction.State{
 		ID: a.ID, SellerID: a.SellerID, Currency: c,
-		StartPrice: money.FromMinor(a.StartPrice, c), MinIncrement: money.FromMinor(a.MinIncrement, c), CurrentPrice: money.FromMinor(a.CurrentPrice, c),
-		BidCount: a.BidCount, BidderCount: int(a.BidderCount), Status: auction.Status(a.Status), Lane: auction.Lane(a.Lane),
+		StartPrice: money.FromMinor(a.StartPrice, c), MinIncrement: money.FromMinor(a.MinIncrement, c),
+		CurrentPrice: money.FromMinor(a.CurrentPrice, c),
+		BidCount:     a.BidCount, BidderCount: int(a.BidderCount), Status: auction.Status(a.Status),
+		Lane: auction.Lane(a.Lane),
 		SoftClose: auction.SoftClose{
 			Window: time.Duration(a.SoftCloseWindowSeconds) * time.Second,
 			Extend: time.Duration(a.SoftCloseExtendSeconds) * time.Second,

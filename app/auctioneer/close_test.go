@@ -53,9 +53,11 @@ func (h *hall) count(sql string, args ...any) (n int) {
 // fill opens auctions that all end after the given time; every second has two bids.
 func (h *hall) fill(auctions int, ends time.Duration) {
 	h.exec(`
-		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle,
+		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+		leader_id, leader_paddle,
 		    bid_count, bidder_count, status, start_at, end_at, original_end_at)
-		SELECT $1, 'USD', 2, 100, 10, CASE WHEN n % 2 = 0 THEN 100 ELSE 150 END, CASE WHEN n % 2 = 1 THEN $2::bigint END,
+		SELECT $1, 'USD', 2, 100, 10, CASE WHEN n % 2 = 0 THEN 100 ELSE 150 END, CASE WHEN n % 2 = 1
+		THEN $2::bigint END,
 		    CASE WHEN n % 2 = 1 THEN 1 END, CASE WHEN n % 2 = 1 THEN 2 ELSE 0 END, n % 2, 'OPEN',
 		    now() - interval '1 hour', now() + $4, now() + $4
 		FROM generate_series(1, $3) AS n`, h.seller, h.bidder, auctions, ends)
@@ -77,8 +79,8 @@ func (h *hall) eventually(within time.Duration, what string, holds func() bool) 
 	}
 }
 
-// Two thousand auctions end in the same second on two nodes: all are closed within five, each once, with one event and one announcement
-// each, and the winner is the leader at the current price.
+// Two thousand auctions end in the same second on two nodes: all are closed within five, each once,
+// with one event and one announcement each, and the winner is the leader at the current price.
 func TestTwoThousandAtOnce(t *testing.T) {
 	t.Parallel()
 	const auctions = 2000
@@ -91,7 +93,8 @@ func TestTwoThousandAtOnce(t *testing.T) {
 		defer mu.Unlock()
 		announced[u.State.ID]++
 		result := u.State.Result()
-		if u.State.Status != auction.Closed || u.State.BidCount > 0 && (result.WinnerID != h.bidder || result.HammerPrice.Minor() != 150) ||
+		if u.State.Status != auction.Closed || u.State.BidCount > 0 &&
+			(result.WinnerID != h.bidder || result.HammerPrice.Minor() != 150) ||
 			u.State.BidCount == 0 && result.WinnerID != 0 {
 			t.Errorf("announced %+v", u.State)
 		}
@@ -133,7 +136,9 @@ func TestOneThatCannotCloseStopsNobody(t *testing.T) {
 	h := newHall(t)
 	h.fill(30, -time.Second)
 	h.exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`)
-	h.exec(`CREATE TRIGGER stuck BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id % 10 = 3) EXECUTE FUNCTION stuck()`)
+	h.exec(
+		`CREATE TRIGGER stuck BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id % 10 = 3) EXECUTE FUNCTION stuck()`,
+	)
 	stuck := h.count(`SELECT count(*) FROM auctions WHERE id % 10 = 3`)
 	closer := h.closer(func(auction.Update) {})
 	for range 2 {
@@ -149,7 +154,8 @@ func TestOneThatCannotCloseStopsNobody(t *testing.T) {
 	}
 }
 
-// An auction that somebody holds is passed over without waiting, and closed once it is free, unless its end has moved.
+// An auction that somebody holds is passed over without waiting, and closed once it is free, unless
+// its end has moved.
 func TestALockedAuctionIsLeftForLater(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -159,7 +165,8 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held int64
-	if err := holder.QueryRow(t.Context(), `UPDATE auctions SET end_at = clock_timestamp() + interval '1 hour', version = version + 1
+	if err := holder.QueryRow(t.Context(), `UPDATE auctions SET end_at = clock_timestamp() + interval '1 hour',
+		version = version + 1
 		WHERE id = (SELECT min(id) FROM auctions) RETURNING id`).Scan(&held); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +188,8 @@ func TestALockedAuctionIsLeftForLater(t *testing.T) {
 	}
 }
 
-// However unlucky the plan, a set closes no more than its limit. The published statement, an IN over a locking subquery, may.
+// However unlucky the plan, a set closes no more than its limit. The published statement, an IN
+// over a locking subquery, may.
 func TestASetKeepsItsLimitUnderAnyPlan(t *testing.T) {
 	t.Parallel()
 	const limit = 5
@@ -193,29 +201,39 @@ func TestASetKeepsItsLimitUnderAnyPlan(t *testing.T) {
 	}
 	raw := conn.Hijack()
 	defer raw.Close(context.Background())
-	for _, off := range []string{"hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize", "indexscan", "bitmapscan"} {
+	for _, off := range []string{
+		"hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize", "indexscan", "bitmapscan",
+	} {
 		if _, err := raw.Exec(t.Context(), "SET enable_"+off+" = off"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 3 {
-		rows, err := db.New(raw).AuctionCloseDue(t.Context(), db.AuctionCloseDueParams{PassedOver: []int64{}, RowLimit: limit})
+		rows, err := db.New(raw).AuctionCloseDue(
+			t.Context(), db.AuctionCloseDueParams{PassedOver: []int64{}, RowLimit: limit},
+		)
 		if err != nil || len(rows) != limit {
 			t.Fatalf("%d closed, %v", len(rows), err)
 		}
 	}
 }
 
-// The set-based statements and the rulebook state the same rule: over states of every kind, the same are due, and they become the same.
+// The set-based statements and the rulebook state the same rule: over states of every kind, the
+// same are due, and they become the same.
 func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	h.fill(4, -time.Second)
 	h.fill(4, time.Hour)
-	h.exec(`INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, status, start_at, end_at, original_end_at)
-		SELECT $1, 'USD', 2, 100, 10, 100, 'SCHEDULED', now() + n * interval '1 minute', now() + interval '1 day', now() + interval '1 day'
+	h.exec(`INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+		status, start_at, end_at, original_end_at)
+		SELECT $1, 'USD', 2, 100, 10, 100, 'SCHEDULED', now() + n * interval '1 minute', now() + interval '1 day',
+		now() + interval '1 day'
 		FROM generate_series(-3, 3) AS n`, h.seller)
-	h.exec(`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = (SELECT min(id) FROM auctions)`)
+	h.exec(
+		`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1
+			WHERE id = (SELECT min(id) FROM auctions)`,
+	)
 	read := func() (states []auction.State) {
 		rows, err := h.pool.Query(t.Context(), `SELECT id FROM auctions ORDER BY id`)
 		if err != nil {

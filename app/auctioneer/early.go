@@ -13,13 +13,16 @@ import (
 )
 
 const (
-	// freshFor is for how long after a batch its outcome refuses bids. A busy auction has hundreds of batches a second; one that has fewer
-	// is asked about. It is also how far a refusal may lag behind another node, in its figures or in not telling that the auction is over.
+	// freshFor is for how long after a batch its outcome refuses bids. A busy auction has hundreds
+	// of batches a second; one that has fewer is asked about. It is also how far a refusal may lag
+	// behind another node, in its figures or in not telling that the auction is over.
 	freshFor = 100 * time.Millisecond
-	// companyMin is how many bids a batch has that begins a memory: whoever bids alone has nobody to keep out of the way.
+	// companyMin is how many bids a batch has that begins a memory: whoever bids alone has nobody
+	// to keep out of the way.
 	companyMin = 2
-	// risenMax bounds the auctions whose price a node remembers: beyond them others are asked about. risenKeysMax bounds the keys of each: beyond them it
-	// starts anew. Full they are some 60 MB.
+	// risenMax bounds the auctions whose price a node remembers: beyond them others are asked
+	// about. risenKeysMax bounds the keys of each: beyond them it starts anew. Full they are some
+	// 60 MB.
 	risenMax, risenKeysMax = 100, 10_000
 )
 
@@ -32,11 +35,12 @@ type risen struct {
 	keys  map[uuid.UUID]struct{}
 }
 
-// early refuses bids that are certainly too low without asking the database: their answer is as good without it, and the bids that may be
-// accepted have the batches to themselves.
+// early refuses bids that are certainly too low without asking the database: their answer is as
+// good without it, and the bids that may be accepted have the batches to themselves.
 //
-// It can only refuse, and never the twin of an accepted bid. A bid accepted before the memory begins was not above from, and one accepted by another
-// node after the last batch here is above the price that is known: so an amount between the two that is a twin's is among keys.
+// It can only refuse, and never the twin of an accepted bid. A bid accepted before the memory
+// begins was not above from, and one accepted by another node after the last batch here is above
+// the price that is known: so an amount between the two that is a twin's is among keys.
 type early struct {
 	fresh   time.Duration
 	company int // the bids of a batch that begins a memory
@@ -49,7 +53,8 @@ func newEarly() early {
 	return early{fresh: freshFor, company: companyMin, auctions: map[int64]*risen{}}
 }
 
-// refusal is the answer to a bid that is too low for an auction's last known state, and nil for any other: those are for the database.
+// refusal is the answer to a bid that is too low for an auction's last known state, and nil for any
+// other: those are for the database.
 func (e *early) refusal(r auction.Request, at time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,13 +77,15 @@ func (e *early) refusal(r auction.Request, at time.Time) error {
 	return nil
 }
 
-// note remembers what a batch of so many bids led to, once that is committed and before anybody is answered. Now is the database's clock in that batch, and
-// began a moment before it was read; when the end has come by it, this is known no more.
+// note remembers what a batch of so many bids led to, once that is committed and before anybody is
+// answered. Now is the database's clock in that batch, and began a moment before it was read; when
+// the end has come by it, this is known no more.
 func (e *early) note(bids int, before, after auction.State, accepted []auction.Bid, now, began time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := e.auctions[after.ID]
-	// What is too old refuses nobody, and must not stand in the way of a database that has lost the commits it knew.
+	// What is too old refuses nobody, and must not stand in the way of a database that has lost the
+	// commits it knew.
 	if known != nil && time.Now().After(known.until) {
 		delete(e.auctions, after.ID)
 		known = nil
@@ -108,7 +115,8 @@ func (e *early) room() bool {
 	return len(e.auctions) < risenMax
 }
 
-// learn is told what others on this node have done to an auction: cancelled, closed or moved it. From then on the database is asked.
+// learn is told what others on this node have done to an auction: cancelled, closed or moved it.
+// From then on the database is asked.
 func (e *early) learn(s auction.State) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -22,7 +22,8 @@ func (h *house) remembering() *auctioneer.Auctioneer {
 	return desk
 }
 
-// locked keeps an auction's row locked, so that nothing about it can be decided in the database, until it is released.
+// locked keeps an auction's row locked, so that nothing about it can be decided in the database,
+// until it is released.
 func (h *house) locked(id int64) (release func()) {
 	h.Helper()
 	tx, err := h.pool.Begin(h.Context())
@@ -39,8 +40,9 @@ func (h *house) locked(id int64) (release func()) {
 	}
 }
 
-// What is certainly too low is refused while nothing can be decided; everything else waits for the database: twins of accepted bids, of which
-// some are below the price by then, and what only the database can tell.
+// What is certainly too low is refused while nothing can be decided; everything else waits for the
+// database: twins of accepted bids, of which some are below the price by then, and what only the
+// database can tell.
 func TestWhatIsKnownToBeTooLowWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 3)
@@ -57,7 +59,8 @@ func TestWhatIsKnownToBeTooLowWaitsForNobody(t *testing.T) {
 	for _, amount := range []int64{101001, 102000, 105999} {
 		_, _, err := desk.Place(t.Context(), request(id, h.bidders[2], amount))
 		var low *auction.TooLowError
-		if !errors.As(err, &low) || low.CurrentPrice != cents(105000) || low.MinimumBid != cents(106000) || low.DecidedAt.IsZero() {
+		if !errors.As(err, &low) || low.CurrentPrice != cents(105000) || low.MinimumBid != cents(106000) ||
+			low.DecidedAt.IsZero() {
 			t.Errorf("%d: %v", amount, err)
 		}
 	}
@@ -110,7 +113,8 @@ func TestWhatIsKnownToBeTooLowWaitsForNobody(t *testing.T) {
 	}
 }
 
-// A price is known for a moment only: then the database is asked, as it is about an auction that hardly anybody bids on.
+// A price is known for a moment only: then the database is asked, as it is about an auction that
+// hardly anybody bids on.
 func TestWhatWasKnownIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, part := range []struct {
@@ -142,7 +146,8 @@ func TestWhatWasKnownIsAskedAgain(t *testing.T) {
 	}
 }
 
-// When the end has come, or somebody on the node has ended or moved the auction, nobody is told by what was known before.
+// When the end has come, or somebody on the node has ended or moved the auction, nobody is told by
+// what was known before.
 func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
@@ -182,14 +187,16 @@ func TestAKnownPriceDoesNotHideTheEnd(t *testing.T) {
 		}
 		h.place(desk, request(id, h.bidders[1], 105000))
 		var low *auction.TooLowError
-		if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 101500)); !errors.As(err, &low) || low.CurrentPrice != cents(105000) {
+		if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 101500)); !errors.As(err, &low) ||
+			low.CurrentPrice != cents(105000) {
 			t.Errorf("told %v", err)
 		}
 	})
 }
 
-// Whatever two desks that remember prices are asked, in whatever order, they accept what the rulebook accepts, know each twin, and refuse what the
-// rulebook refuses. Only the figures of a refusal may be those of an earlier moment.
+// Whatever two desks that remember prices are asked, in whatever order, they accept what the
+// rulebook accepts, know each twin, and refuse what the rulebook refuses. Only the figures of a
+// refusal may be those of an earlier moment.
 func TestRememberedPricesOnlyRefuse(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 3)
@@ -203,7 +210,8 @@ func TestRememberedPricesOnlyRefuse(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "length") {
 			r := auction.Request{
 				AuctionID: id, BidderID: rapid.SampledFrom(bidders).Draw(t, "bidder"),
-				Amount: decimal(rapid.Int64Range(99000, 112000).Draw(t, "amount")), Key: rapid.SampledFrom(keys).Draw(t, "key"),
+				Amount: decimal(rapid.Int64Range(99000, 112000).Draw(t, "amount")),
+				Key:    rapid.SampledFrom(keys).Draw(t, "key"),
 			}
 			bid, replayed, err := desks[rapid.IntRange(0, 1).Draw(t, "desk")].Place(h.Context(), r)
 			now := bid.AcceptedAt
@@ -222,7 +230,10 @@ func TestRememberedPricesOnlyRefuse(t *testing.T) {
 				continue
 			}
 			if told(bid, replayed, err) != told(want.Bid, want.Replayed, want.Refusal) {
-				t.Fatalf("%+v: the desk told %s, the rulebook %s", r, told(bid, replayed, err), told(want.Bid, want.Replayed, want.Refusal))
+				t.Fatalf(
+					"%+v: the desk told %s, the rulebook %s", r, told(bid, replayed, err),
+					told(want.Bid, want.Replayed, want.Refusal),
+				)
 			}
 		}
 		if got := h.state(id); got != model {
@@ -231,7 +242,8 @@ func TestRememberedPricesOnlyRefuse(t *testing.T) {
 	})
 }
 
-// Many bid at once on two desks that remember prices: nothing else is accepted, and nothing is told about a twin, than without it.
+// Many bid at once on two desks that remember prices: nothing else is accepted, and nothing is told
+// about a twin, than without it.
 func TestRememberedPricesUnderLoad(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 12)
@@ -259,7 +271,8 @@ func TestRememberedPricesUnderLoad(t *testing.T) {
 	}
 }
 
-// After the database has lost commits, a desk that remembers them refuses for a moment only, and then learns anew.
+// After the database has lost commits, a desk that remembers them refuses for a moment only, and
+// then learns anew.
 func TestWhatTheDatabaseHasLostRefusesNobody(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 2)
@@ -270,7 +283,8 @@ func TestWhatTheDatabaseHasLostRefusesNobody(t *testing.T) {
 		h.place(desk, request(id, h.bidders[i%2], 200000+1000*i))
 	}
 	h.exec("SET session_replication_role = replica",
-		fmt.Sprintf(`UPDATE auctions SET current_price = start_price, leader_id = NULL, leader_paddle = NULL, bid_count = 0, bidder_count = 0, version = 1
+		fmt.Sprintf(`UPDATE auctions SET current_price = start_price, leader_id = NULL, leader_paddle = NULL,
+			bid_count = 0, bidder_count = 0, version = 1
 			WHERE id = %d`, id), fmt.Sprintf("DELETE FROM bids WHERE auction_id = %d", id))
 	h.eventually(5*time.Second, "a bid above the price that is left is taken", func() bool {
 		_, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 101000))

@@ -13,8 +13,8 @@ func (a *Auctioneer) Remember(fresh time.Duration) { a.early.fresh, a.early.comp
 // CloseHot closes the hot auctions that are due until ctx ends.
 func (a *Auctioneer) CloseHot(ctx context.Context) { a.closeHot(ctx) }
 
-// InOneBatch decides requests in one transaction, passing over what is held. It returns what each was
-// answered, and the error of its auction.
+// InOneBatch decides requests in one transaction, passing over what is held. It returns what each
+// was answered, and the error of its auction.
 func (a *Auctioneer) InOneBatch(ctx context.Context, requests []auction.Request) ([]auction.Answer, []error, error) {
 	bids := make([]*pendingBid, len(requests))
 	place := map[*pendingBid]int{}

@@ -50,8 +50,8 @@ func (h *house) place(place placer, r auction.Request) auction.Bid {
 	return bid
 }
 
-// Moving an auction from lane to lane while everybody bids: the answers are those of one auction decided in one place, nothing is lost and
-// nothing is accepted twice.
+// Moving an auction from lane to lane while everybody bids: the answers are those of one auction
+// decided in one place, nothing is lost and nothing is accepted twice.
 func TestMovingUnderLoad(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 6)
@@ -85,7 +85,8 @@ func TestMovingUnderLoad(t *testing.T) {
 			}
 			decided = append(decided, op)
 		}
-		// Nobody moves an auction without pause. Here a slow machine may find it elsewhere at each of a batch's tries, and says so.
+		// Nobody moves an auction without pause. Here a slow machine may find it elsewhere at each
+		// of a batch's tries, and says so.
 		if len(decided) < len(operations)/3 {
 			t.Errorf("only %d of %d bids were decided", len(decided), len(operations))
 		}
@@ -101,8 +102,8 @@ func TestMovingUnderLoad(t *testing.T) {
 	}
 }
 
-// hammer bids on an auction from several bidders until it is stopped, sending every undecided bid again with its key, and returns what each
-// was told.
+// hammer bids on an auction from several bidders until it is stopped, sending every undecided bid
+// again with its key, and returns what each was told.
 func hammer(h *house, ctx context.Context, id int64, accepted *atomic.Int64, placers ...placer) []outcome {
 	var mu sync.Mutex
 	var outcomes []outcome
@@ -145,7 +146,8 @@ func while(h *house, id int64, placers []placer, harm func()) []outcome {
 	return <-told
 }
 
-// With AOF always, kill -9 of Redis in the middle of load loses no bid that was answered: after it is back every one is in PostgreSQL.
+// With AOF always, kill -9 of Redis in the middle of load loses no bid that was answered: after it
+// is back every one is in PostgreSQL.
 func TestRedisIsKilledUnderHotLoad(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartRedis(t)
@@ -162,7 +164,8 @@ func TestRedisIsKilledUnderHotLoad(t *testing.T) {
 	t.Logf("%d answers, %d bids in the log", len(outcomes), len(h.log(id)))
 }
 
-// A Redis that comes back empty is noticed: the auction goes on from PostgreSQL's log, its keys are known and its numbers go on.
+// A Redis that comes back empty is noticed: the auction goes on from PostgreSQL's log, its keys are
+// known and its numbers go on.
 func TestRedisComesBackEmpty(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
@@ -195,7 +198,8 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	}
 }
 
-// Two nodes close hot auctions at their end, bids coming all the while: once, with one event, the winner being the last bid's.
+// Two nodes close hot auctions at their end, bids coming all the while: once, with one event, the
+// winner being the last bid's.
 func TestHotAuctionsCloseOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 8)
@@ -229,7 +233,10 @@ func TestHotAuctionsCloseOnce(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 	// What is told of the log is the whole log, in order.
-	if n := h.count(`SELECT count(*) FROM bids b WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.auction_id = b.auction_id AND b.seq BETWEEN o.first_seq AND o.last_seq)`); n != 0 {
+	if n := h.count(
+		`SELECT count(*) FROM bids b WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.auction_id = b.auction_id AND b.seq
+			BETWEEN o.first_seq AND o.last_seq)`,
+	); n != 0 {
 		t.Errorf("%d bids without an event", n)
 	}
 	if _, _, err := desks[0].Place(t.Context(), request(id, h.bidders[0], 99999900)); !isClosed(err) {
@@ -259,8 +266,11 @@ func TestNoLateHotBid(t *testing.T) {
 		_, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 200000))
 		told <- err
 	}()
-	// The bid is on its way since before the end; it waits for its end by the clock of the machine that both stores are on.
-	if _, err := h.pool.Exec(t.Context(), `SELECT pg_sleep_until(end_at + interval '100 milliseconds') FROM auctions WHERE id = $1`, id); err != nil {
+	// The bid is on its way since before the end; it waits for its end by the clock of the machine
+	// that both stores are on.
+	if _, err := h.pool.Exec(
+		t.Context(), `SELECT pg_sleep_until(end_at + interval '100 milliseconds') FROM auctions WHERE id = $1`, id,
+	); err != nil {
 		t.Fatal(err)
 	}
 	server.Resume()
@@ -289,13 +299,17 @@ func TestRedisAwayStopsOnlyHotAuctions(t *testing.T) {
 	for _, away := range []struct{ harm, heal func() }{{server.Pause, server.Resume}, {server.Kill, server.Start}} {
 		away.harm()
 		begun := time.Now()
-		if _, _, err := desk.Place(t.Context(), request(id, h.bidders[0], 150000)); !errors.Is(err, auction.ErrUnavailable) {
+		if _, _, err := desk.Place(
+			t.Context(), request(id, h.bidders[0], 150000),
+		); !errors.Is(err, auction.ErrUnavailable) {
 			t.Errorf("without Redis a hot bid was told %v", err)
 		}
 		if took := time.Since(begun); took > 5*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if err := h.sales().Move(t.Context(), standard, auction.Actor{UserID: h.seller}, auction.Hot); !errors.Is(err, auction.ErrUnavailable) {
+		if err := h.sales().Move(
+			t.Context(), standard, auction.Actor{UserID: h.seller}, auction.Hot,
+		); !errors.Is(err, auction.ErrUnavailable) {
 			t.Errorf("moved to a Redis that is away: %v", err)
 		}
 		price := h.row(standard).CurrentPrice
@@ -316,8 +330,8 @@ func TestRedisAwayStopsOnlyHotAuctions(t *testing.T) {
 	}
 }
 
-// When the script and the rulebook differ about a bid, the auction is stopped and nothing of it reaches the log; an admin moves it out, and
-// it goes on from the last bid that both agree about.
+// When the script and the rulebook differ about a bid, the auction is stopped and nothing of it
+// reaches the log; an admin moves it out, and it goes on from the last bid that both agree about.
 func TestADifferenceStopsTheAuction(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
@@ -331,14 +345,21 @@ func TestADifferenceStopsTheAuction(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.place(desk, request(id, h.bidders[1], 102000))
-	h.eventually(10*time.Second, "it is stopped", func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" })
-	if _, _, err := desk.Place(t.Context(), request(id, h.bidders[1], 200000)); !errors.Is(err, auction.ErrUnavailable) {
+	h.eventually(
+		10*time.Second, "it is stopped",
+		func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" },
+	)
+	if _, _, err := desk.Place(
+		t.Context(), request(id, h.bidders[1], 200000),
+	); !errors.Is(err, auction.ErrUnavailable) {
 		t.Errorf("a stopped auction told %v", err)
 	}
 	if n := h.row(id).BidCount; n != 1 {
 		t.Errorf("%d bids in the log", n)
 	}
-	if err := h.sales().Move(t.Context(), id, auction.Actor{UserID: h.seller}, auction.Standard); !errors.Is(err, auction.ErrUnavailable) {
+	if err := h.sales().Move(
+		t.Context(), id, auction.Actor{UserID: h.seller}, auction.Standard,
+	); !errors.Is(err, auction.ErrUnavailable) {
 		t.Errorf("its seller freed it: %v", err)
 	}
 	if err := h.sales().Move(t.Context(), id, admin, auction.Standard); err != nil {
@@ -359,7 +380,9 @@ func TestAnAbandonedFreezeIsFound(t *testing.T) {
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
 	h.place(desk, request(id, h.bidders[0], 101000))
-	if err := h.redis.HSet(t.Context(), h.stateKey(id), "status", "FROZEN", "token", "of a dead node").Err(); err != nil {
+	if err := h.redis.HSet(
+		t.Context(), h.stateKey(id), "status", "FROZEN", "token", "of a dead node",
+	).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if bid := h.place(desk, request(id, h.bidders[0], 102000)); bid.Seq != 2 {
@@ -370,7 +393,8 @@ func TestAnAbandonedFreezeIsFound(t *testing.T) {
 	}
 }
 
-// Cancelling a hot auction holds to the rulebook, with all bids that Redis has; a refused cancel does not keep it from going on.
+// Cancelling a hot auction holds to the rulebook, with all bids that Redis has; a refused cancel
+// does not keep it from going on.
 func TestCancellingAHotAuction(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
@@ -411,7 +435,8 @@ func TestHotAmountsAreExactAtTheEdge(t *testing.T) {
 	}
 	const edge = 1 << 53
 	id, err := db.New(h.pool).AuctionInsert(t.Context(), db.AuctionInsertParams{
-		SellerID: h.seller, Currency: "CLF", CurrencyDigits: 4, StartPrice: edge - 1, MinIncrement: 1, Status: "OPEN", Lane: "hot",
+		SellerID: h.seller, Currency: "CLF", CurrencyDigits: 4, StartPrice: edge - 1, MinIncrement: 1, Status: "OPEN",
+		Lane:    "hot",
 		StartAt: now, EndAt: now.Add(hour), Title: "A very dear lot",
 	})
 	if err != nil {
@@ -422,7 +447,9 @@ func TestHotAmountsAreExactAtTheEdge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = desk.Place(t.Context(), auction.Request{AuctionID: id, BidderID: h.bidders[0], Amount: amount, Key: uuid.New()})
+		_, _, err = desk.Place(
+			t.Context(), auction.Request{AuctionID: id, BidderID: h.bidders[0], Amount: amount, Key: uuid.New()},
+		)
 		return err
 	}
 	var low *auction.TooLowError
@@ -440,7 +467,8 @@ func TestHotAmountsAreExactAtTheEdge(t *testing.T) {
 	}
 }
 
-// On a Redis that answers before the disk has it the lane is refused, unless the operator has said otherwise.
+// On a Redis that answers before the disk has it the lane is refused, unless the operator has said
+// otherwise.
 func TestAWeakRedisIsRefused(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartRedis(t)
@@ -455,11 +483,14 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 		if err := h.hotLane().Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
 			t.Errorf("%s %s: %v", setting, value, err)
 		}
-		if _, _, err := h.desk().Place(t.Context(), request(id, h.bidders[0], 101000)); !errors.Is(err, auction.ErrUnavailable) || errors.As(err, &refused) {
+		if _, _, err := h.desk().Place(
+			t.Context(), request(id, h.bidders[0], 101000),
+		); !errors.Is(err, auction.ErrUnavailable) || errors.As(err, &refused) {
 			t.Errorf("%s %s: a bid was told %v", setting, value, err)
 		}
 		lax := hot.New(hot.Options{
-			Database: h.pool, Redis: h.redis, House: h.house, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), AllowWeaker: true,
+			Database: h.pool, Redis: h.redis, House: h.house, Log: slog.New(slog.DiscardHandler),
+			Metrics: prometheus.NewRegistry(), AllowWeaker: true,
 		})
 		if err := lax.Offered(t.Context()); err != nil {
 			t.Errorf("%s %s, allowed: %v", setting, value, err)
@@ -490,7 +521,8 @@ func TestABusyAuctionIsPromoted(t *testing.T) {
 	if moves := strings.Count(log.String(), "moved to another lane"); moves != 1 {
 		t.Errorf("it was moved %d times", moves)
 	}
-	if bid := h.place(desk, request(busy, h.bidders[0], 200000)); bid.Seq != 41 || h.row(busy).Lane != "hot" || h.row(quiet).Lane != "standard" {
+	if bid := h.place(desk, request(busy, h.bidders[0], 200000)); bid.Seq != 41 || h.row(busy).Lane != "hot" ||
+		h.row(quiet).Lane != "standard" {
 		t.Errorf("%+v", bid)
 	}
 	if err := h.faults(busy, nil); err != nil {
@@ -545,7 +577,10 @@ func TestAKeyAcceptedTwiceStopsTheAuction(t *testing.T) {
 	}
 	r.Amount = decimal(105000)
 	h.place(desk, r)
-	h.eventually(10*time.Second, "it is stopped", func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" })
+	h.eventually(
+		10*time.Second, "it is stopped",
+		func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" },
+	)
 	if err := h.sales().Move(t.Context(), id, admin, auction.Standard); err != nil {
 		t.Fatal(err)
 	}
@@ -557,7 +592,8 @@ func TestAKeyAcceptedTwiceStopsTheAuction(t *testing.T) {
 	}
 }
 
-// A Redis that has lost what it had acknowledged is found out, also when nobody bids: it never gives a number to a second bid unnoticed for long.
+// A Redis that has lost what it had acknowledged is found out, also when nobody bids: it never
+// gives a number to a second bid unnoticed for long.
 func TestARedisThatWentBackIsStopped(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 1)
@@ -571,7 +607,10 @@ func TestARedisThatWentBackIsStopped(t *testing.T) {
 	if err := h.redis.HSet(t.Context(), key, before).Err(); err != nil {
 		t.Fatal(err)
 	}
-	h.eventually(10*time.Second, "it is stopped", func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" })
+	h.eventually(
+		10*time.Second, "it is stopped",
+		func() bool { return h.redis.HGet(t.Context(), key, "status").Val() == "STOPPED" },
+	)
 	if err := h.sales().Move(t.Context(), id, admin, auction.Standard); err != nil {
 		t.Fatal(err)
 	}
@@ -590,7 +629,8 @@ func TestAScheduledHotAuction(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, err := db.New(h.pool).AuctionInsert(t.Context(), db.AuctionInsertParams{
-		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "SCHEDULED", Lane: "hot",
+		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000,
+		Status: "SCHEDULED", Lane: "hot",
 		StartAt: now.Add(700 * time.Millisecond), EndAt: now.Add(hour), Title: "Vintage watch",
 	})
 	if err != nil {
@@ -616,8 +656,8 @@ func TestAScheduledHotAuction(t *testing.T) {
 	}
 }
 
-// The longest log that is loaded is loaded whole: its oldest key is still known. A longer one sends its auction to the standard
-// lane, where bids go on.
+// The longest log that is loaded is loaded whole: its oldest key is still known. A longer one sends
+// its auction to the standard lane, where bids go on.
 func TestLongLogsAreLoadedOrLeft(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
@@ -632,12 +672,15 @@ func TestLongLogsAreLoadedOrLeft(t *testing.T) {
 		first := h.place(desk, oldest)
 		h.exec(
 			fmt.Sprintf(`INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
-				SELECT %d, n, %d, 1, 100000 + n * 1000, gen_random_uuid(), clock_timestamp() FROM generate_series(2, %d) AS n`, id, h.bidders[0], bids),
-			fmt.Sprintf(`UPDATE auctions SET bid_count = %d, current_price = %d, version = version + 1 WHERE id = %d`, bids, 100000+bids*1000, id))
+				SELECT %d, n, %d, 1, 100000 + n * 1000, gen_random_uuid(), clock_timestamp() FROM generate_series(2, %d)
+				AS n`, id, h.bidders[0], bids),
+			fmt.Sprintf(`UPDATE auctions SET bid_count = %d, current_price = %d, version = version + 1
+				WHERE id = %d`, bids, 100000+bids*1000, id))
 		if err := sales.Move(t.Context(), id, seller, auction.Hot); err != nil {
 			t.Fatal(err)
 		}
-		// A machine that is busy with other tests may take too long at first; whoever is told so asks again.
+		// A machine that is busy with other tests may take too long at first; whoever is told so
+		// asks again.
 		var bid auction.Bid
 		next := request(id, h.bidders[1], 100000+(bids+1)*1000)
 		h.eventually(30*time.Second, "a bid is decided", func() bool {

@@ -35,7 +35,8 @@ func decimal(minor int64) money.Decimal {
 	return d
 }
 
-// placer is what the tests ask of any design that takes bids: ours, and the published one that they must catch.
+// placer is what the tests ask of any design that takes bids: ours, and the published one that they
+// must catch.
 type placer interface {
 	Place(context.Context, auction.Request) (auction.Bid, bool, error)
 }
@@ -95,7 +96,8 @@ func (h *house) desk() *auctioneer.Auctioneer {
 // hotLane is one node's hot lane.
 func (h *house) hotLane() *hot.Lane {
 	lane := hot.New(hot.Options{
-		Database: h.pool, Redis: h.redis, House: h.house, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Database: h.pool, Redis: h.redis, House: h.house, Log: slog.New(slog.DiscardHandler),
+		Metrics: prometheus.NewRegistry(),
 	})
 	h.Cleanup(func() { _ = lane.Close() })
 	return lane
@@ -143,7 +145,8 @@ func (h *house) open(ends time.Duration, soft auction.SoftClose) int64 {
 		h.Fatal(err)
 	}
 	id, err := q.AuctionInsert(h.Context(), db.AuctionInsertParams{
-		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN", Lane: string(h.lane),
+		SellerID: h.seller, Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN",
+		Lane:                   string(h.lane),
 		SoftCloseWindowSeconds: int32(soft.Window.Seconds()), SoftCloseExtendSeconds: int32(soft.Extend.Seconds()),
 		StartAt: now, EndAt: now.Add(ends), Title: "Vintage watch",
 	})
@@ -153,11 +156,13 @@ func (h *house) open(ends time.Duration, soft auction.SoftClose) int64 {
 	return id
 }
 
-// end lets an auction end now, as if its time had passed. The terms are fixed by a trigger, so the triggers are put off for it.
+// end lets an auction end now, as if its time had passed. The terms are fixed by a trigger, so the
+// triggers are put off for it.
 func (h *house) end(id int64) {
 	h.settled(id)
 	h.exec(`SET session_replication_role = replica`,
-		fmt.Sprintf(`UPDATE auctions SET (start_at, end_at, original_end_at, version) = (LEAST(start_at, now() - interval '1 second'), now(), now(), version + 1) WHERE id = %d AND status = 'OPEN'`, id))
+		fmt.Sprintf(`UPDATE auctions SET (start_at, end_at, original_end_at, version) = (LEAST(start_at,
+			now() - interval '1 second'), now(), now(), version + 1) WHERE id = %d AND status = 'OPEN'`, id))
 	h.endInRedis(id)
 }
 
@@ -167,7 +172,9 @@ func (h *house) endInRedis(id int64) {
 	}
 	row := h.row(id)
 	state := h.stateKey(id)
-	if err := h.redis.HSet(h.Context(), state, "start", row.StartAt.UnixMicro(), "end", row.EndAt.UnixMicro()).Err(); err != nil {
+	if err := h.redis.HSet(
+		h.Context(), state, "start", row.StartAt.UnixMicro(), "end", row.EndAt.UnixMicro(),
+	).Err(); err != nil {
 		h.Fatal(err)
 	}
 	h.eventually(10*time.Second, "the auction is closed", func() bool {
@@ -287,7 +294,8 @@ func race(ctx context.Context, requests []auction.Request, placers ...placer) []
 	return outcomes
 }
 
-// faults checks an auction against its log: P3 and P4, and that everything acknowledged is in it exactly once (P2, P5).
+// faults checks an auction against its log: P3 and P4, and that everything acknowledged is in it
+// exactly once (P2, P5).
 func (h *house) faults(id int64, outcomes []outcome) error {
 	state, log := h.state(id), h.log(id)
 	var all []error
@@ -306,7 +314,10 @@ func (h *house) faults(id int64, outcomes []outcome) error {
 		price, keys[b.Key] = b.Amount, b
 	}
 	if !state.CurrentPrice.Equal(price) || state.BidCount != int64(len(log)) {
-		fault("price %s and count %d, but the log ends at %s with %d", state.CurrentPrice, state.BidCount, price, len(log))
+		fault(
+			"price %s and count %d, but the log ends at %s with %d", state.CurrentPrice, state.BidCount, price,
+			len(log),
+		)
 	}
 	if len(log) > 0 && state.LeaderID != log[len(log)-1].BidderID {
 		fault("leader %d, but the last bid is %d's", state.LeaderID, log[len(log)-1].BidderID)
@@ -316,7 +327,9 @@ func (h *house) faults(id int64, outcomes []outcome) error {
 		switch {
 		case o.err == nil && !found:
 			fault("acknowledged and not in the log: %+v", o.bid)
-		case o.err == nil && (logged.BidderID != o.request.BidderID || logged.Seq != o.bid.Seq || !logged.Amount.Equal(o.bid.Amount) || logged.ID != o.bid.ID):
+		case o.err == nil &&
+			(logged.BidderID != o.request.BidderID || logged.Seq != o.bid.Seq || logged.ID != o.bid.ID ||
+				!logged.Amount.Equal(o.bid.Amount)):
 			fault("answered %+v, logged %+v", o.bid, logged)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// hotMax bounds the auctions that are remembered as hot, and countedMax those whose rate of bids
-	// is measured. Beyond them the memory starts anew.
+	// hotMax bounds the auctions that are remembered as hot, and countedMax those whose rate of
+	// bids is measured. Beyond them the memory starts anew.
 	hotMax, countedMax = 10_000, 10_000
 	// rateSpan is the time over which a rate is measured.
 	rateSpan = time.Second

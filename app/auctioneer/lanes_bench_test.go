@@ -12,8 +12,9 @@ import (
 	"martelo/db"
 )
 
-// BenchmarkOneAuction lets bidders bid on one auction without a pause, each the least amount that it believes to be enough, in either lane
-// at the same durability: PostgreSQL's commit, and Redis's answer after the fsync of its append-only file.
+// BenchmarkOneAuction lets bidders bid on one auction without a pause, each the least amount that
+// it believes to be enough, in either lane at the same durability: PostgreSQL's commit, and Redis's
+// answer after the fsync of its append-only file.
 func BenchmarkOneAuction(b *testing.B) {
 	for _, lane := range []auction.Lane{auction.Standard, auction.Hot} {
 		for _, bidders := range []int{1, 8, 64, 256} {
@@ -62,7 +63,8 @@ func benchmarkOneAuction(b *testing.B, lane auction.Lane, bidders int) {
 	}
 }
 
-// largestLag looks, until it is over, how far the log is behind the newest bid, by the bids' own times.
+// largestLag looks, until it is over, how far the log is behind the newest bid, by the bids' own
+// times.
 func (h *house) largestLag(id int64, over <-chan struct{}) (largest time.Duration) {
 	if h.lane != auction.Hot {
 		return 0

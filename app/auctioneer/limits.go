@@ -9,7 +9,8 @@ import (
 	"martelo/db"
 )
 
-// opensAgainAfter is when somebody who has opened too many auctions may open the next: the span that they are counted over.
+// opensAgainAfter is when somebody who has opened too many auctions may open the next: the span
+// that they are counted over.
 const opensAgainAfter = time.Minute
 
 // SellerLimits bound what one seller asks of the house. A zero field is no limit.
@@ -27,17 +28,26 @@ type TooManyError struct {
 
 func (e *TooManyError) Error() string { return "auctioneer: too many: " + e.Advice }
 
-// mayOpen returns nil, a *TooManyError, an *auction.FieldError for a lane that the seller has too many auctions in, or an error that
-// wraps auction.ErrUnavailable. Several that are opened at one moment may pass a limit by a few.
+// mayOpen returns nil, a *TooManyError, an *auction.FieldError for a lane that the seller has too
+// many auctions in, or an error that wraps auction.ErrUnavailable. Several that are opened at one
+// moment may pass a limit by a few.
 func (a *Auctioneer) mayOpen(ctx context.Context, q *db.Queries, sellerID int64, lane auction.Lane) error {
 	has, err := a.countOf(ctx, q, sellerID)
 	switch {
 	case err != nil:
 		return db.Unavailable(err)
 	case over(has.Lately, a.sellers.OpensPerMinute):
-		return &TooManyError{opensAgainAfter, fmt.Sprintf("You have opened %d auctions within a minute. Open the next one in a minute.", has.Lately)}
+		return &TooManyError{
+			opensAgainAfter,
+			fmt.Sprintf("You have opened %d auctions within a minute. Open the next one in a minute.", has.Lately),
+		}
 	case over(has.Lasting, a.sellers.Lasting):
-		return &TooManyError{opensAgainAfter, fmt.Sprintf("You have %d auctions that are not over. Open the next one when some of them are.", has.Lasting)}
+		return &TooManyError{
+			opensAgainAfter,
+			fmt.Sprintf(
+				"You have %d auctions that are not over. Open the next one when some of them are.", has.Lasting,
+			),
+		}
 	}
 	return a.mayBeHot(has, lane)
 }
@@ -47,11 +57,15 @@ func (a *Auctioneer) mayBeHot(has db.AuctionsOfSellerCountRow, lane auction.Lane
 		return nil
 	}
 	return &auction.FieldError{Field: "lane", Reason: fmt.Sprintf(
-		"You have %d auctions in the hot lane, which is as many as one seller may have. Choose the standard lane: it takes any rate of bids.", has.Hot)}
+		"You have %d auctions in the hot lane, which is as many as one seller may have. "+
+			"Choose the standard lane: it takes any rate of bids.", has.Hot)}
 }
 
-// mayMove returns nil, a *TooManyError, an *auction.FieldError, or PostgreSQL's error. The house itself and its admins move at will.
-func (a *Auctioneer) mayMove(ctx context.Context, q *db.Queries, row db.Auction, by auction.Actor, to auction.Lane) error {
+// mayMove returns nil, a *TooManyError, an *auction.FieldError, or PostgreSQL's error. The house
+// itself and its admins move at will.
+func (a *Auctioneer) mayMove(
+	ctx context.Context, q *db.Queries, row db.Auction, by auction.Actor, to auction.Lane,
+) error {
 	if by.Admin {
 		return nil
 	}
@@ -78,7 +92,9 @@ func (a *Auctioneer) countOf(ctx context.Context, q *db.Queries, sellerID int64)
 	if look == 0 && a.sellers.Hot == 0 {
 		return db.AuctionsOfSellerCountRow{}, nil
 	}
-	return q.AuctionsOfSellerCount(ctx, db.AuctionsOfSellerCountParams{SellerID: sellerID, RowLimit: int32(max(look, a.sellers.Hot))})
+	return q.AuctionsOfSellerCount(
+		ctx, db.AuctionsOfSellerCountParams{SellerID: sellerID, RowLimit: int32(max(look, a.sellers.Hot))},
+	)
 }
 
 func over(count int64, limit int) bool { return limit > 0 && count >= int64(limit) }

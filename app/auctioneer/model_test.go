@@ -17,8 +17,9 @@ import (
 	"martelo/app/auctioneer"
 )
 
-// Random histories of bids, twins, reused keys and closes, one after the other: the desk on PostgreSQL, the script in Redis, and the rulebook
-// by itself give the same answers and end in the same state, the end to the microsecond.
+// Random histories of bids, twins, reused keys and closes, one after the other: the desk on
+// PostgreSQL, the script in Redis, and the rulebook by itself give the same answers and end in the
+// same state, the end to the microsecond.
 func TestTheDeskAgreesWithTheRulebook(t *testing.T) { inBothLanes(t, theDeskAgreesWithTheRulebook) }
 
 func theDeskAgreesWithTheRulebook(t *testing.T, lane auction.Lane) {
@@ -42,15 +43,19 @@ func theDeskAgreesWithTheRulebook(t *testing.T, lane auction.Lane) {
 			}
 			r := auction.Request{
 				AuctionID: id, BidderID: rapid.SampledFrom(bidders).Draw(t, "bidder"),
-				Amount: decimal(rapid.Int64Range(99000, 112000).Draw(t, "amount")), Key: rapid.SampledFrom(keys).Draw(t, "key"),
-				Ask: auction.Questions{OwnLead: rapid.Bool().Draw(t, "ask own lead"), FarAbove: rapid.Bool().Draw(t, "ask far above")},
+				Amount: decimal(rapid.Int64Range(99000, 112000).Draw(t, "amount")),
+				Key:    rapid.SampledFrom(keys).Draw(t, "key"),
+				Ask: auction.Questions{
+					OwnLead: rapid.Bool().Draw(t, "ask own lead"), FarAbove: rapid.Bool().Draw(t, "ask far above"),
+				},
 			}
 			if rapid.IntRange(0, 9).Draw(t, "slip") == 0 { // around the edge: one minor unit below, at and above it
 				edge := auction.FarAboveTimes * model.MinimumBid().Minor()
 				r.Amount = decimal(edge + rapid.Int64Range(-1, 1).Draw(t, "beside the edge"))
 			}
 			bid, replayed, err := desk.Place(h.Context(), r)
-			// The rulebook is handed the clock the desk decided by: a bid says it, and a refusal is after the last change.
+			// The rulebook is handed the clock the desk decided by: a bid says it, and a refusal is
+			// after the last change.
 			now := bid.AcceptedAt
 			if err != nil || replayed {
 				now = model.StartAt
@@ -62,7 +67,10 @@ func theDeskAgreesWithTheRulebook(t *testing.T, lane auction.Lane) {
 			model, _, answers = model.Fold([]auction.Request{r}, memory, now)
 			want := answers[0]
 			if told(bid, replayed, err) != told(want.Bid, want.Replayed, want.Refusal) {
-				t.Fatalf("%+v: the desk told %s, the rulebook %s", r, told(bid, replayed, err), told(want.Bid, want.Replayed, want.Refusal))
+				t.Fatalf(
+					"%+v: the desk told %s, the rulebook %s", r, told(bid, replayed, err),
+					told(want.Bid, want.Replayed, want.Refusal),
+				)
 			}
 		}
 		if got := h.state(id); got != model {
@@ -79,16 +87,21 @@ func told(b auction.Bid, replayed bool, err error) string {
 	}
 	var open *auction.UnconfirmedError
 	if errors.As(err, &open) {
-		return fmt.Sprintf("%+v of %s at %s, at least %s", open.Questions, open.Amount, open.CurrentPrice, open.MinimumBid)
+		return fmt.Sprintf(
+			"%+v of %s at %s, at least %s", open.Questions, open.Amount, open.CurrentPrice, open.MinimumBid,
+		)
 	}
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("bid %d of %s by %d paddle %d at %s, replayed %v", b.Seq, b.Amount, b.BidderID, b.Paddle, b.AcceptedAt, replayed)
+	return fmt.Sprintf(
+		"bid %d of %s by %d paddle %d at %s, replayed %v", b.Seq, b.Amount, b.BidderID, b.Paddle, b.AcceptedAt,
+		replayed,
+	)
 }
 
-// bookState is the porcupine model's state of one auction: the price, the count, the accepted keys, and whether the end is known to
-// have passed. It is a value, so that states can be compared.
+// bookState is the porcupine model's state of one auction: the price, the count, the accepted keys,
+// and whether the end is known to have passed. It is a value, so that states can be compared.
 type bookState struct {
 	price  int64
 	count  int64
@@ -96,11 +109,13 @@ type bookState struct {
 	closed bool
 }
 
-// book is the rule as porcupine asks for it: may an auction in this state give this answer, and what does it become? An answer that the
-// auction is closed says that its end has passed; from then on nothing is accepted. "Too low" must be true, and its price that of the moment, or,
-// where several desks refuse early by what they know, of an earlier one.
+// book is the rule as porcupine asks for it: may an auction in this state give this answer, and
+// what does it become? An answer that the auction is closed says that its end has passed; from then
+// on nothing is accepted. "Too low" must be true, and its price that of the moment, or, where
+// several desks refuse early by what they know, of an earlier one.
 func book(earlier bool) porcupine.Model {
-	return porcupine.Model{Init: func() any { return bookState{price: 100000} }, Step: func(state, input, output any) (bool, any) {
+	start := func() any { return bookState{price: 100000} }
+	return porcupine.Model{Init: start, Step: func(state, input, output any) (bool, any) {
 		s, r, o := state.(bookState), input.(auction.Request), output.(outcome)
 		var low *auction.TooLowError
 		var closed *auction.ClosedError
@@ -131,8 +146,8 @@ func book(earlier bool) porcupine.Model {
 	}}
 }
 
-// history lets bidders bid at once on several placers, with twins among the requests and the end in the middle, and records when each
-// request was sent and answered.
+// history lets bidders bid at once on several placers, with twins among the requests and the end in
+// the middle, and records when each request was sent and answered.
 func history(h *house, id int64, placers ...placer) []porcupine.Operation {
 	begin := time.Now()
 	var mu sync.Mutex
@@ -150,7 +165,8 @@ func history(h *house, id int64, placers ...placer) []porcupine.Operation {
 				call := time.Since(begin)
 				bid, replayed, err := placers[client%len(placers)].Place(h.Context(), r)
 				op := porcupine.Operation{
-					ClientId: client, Input: r, Output: outcome{r, bid, replayed, err}, Call: int64(call), Return: int64(time.Since(begin)),
+					ClientId: client, Input: r, Output: outcome{r, bid, replayed, err}, Call: int64(call),
+					Return: int64(time.Since(begin)),
 				}
 				mu.Lock()
 				operations = append(operations, op)
@@ -169,7 +185,8 @@ func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
 func concurrentHistoriesAreLinearizable(t *testing.T, lane auction.Lane) {
 	h := newHouseIn(t, lane, 6)
 	alone, desks := h.desk(), []*auctioneer.Auctioneer{h.desk(), h.desk()}
-	// However long prices are remembered and however soon, one desk's answers are exact: it has heard of all that it has answered.
+	// However long prices are remembered and however soon, one desk's answers are exact: it has
+	// heard of all that it has answered.
 	alone.Remember(time.Hour)
 	desks[0].Remember(time.Hour)
 	for round := range 16 {
@@ -204,7 +221,9 @@ func TestTheCheckerSeesABrokenDesk(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 6)
 	broken := forgetful{h.desk()}
-	if operations := history(h, h.open(hour, auction.SoftClose{}), broken); porcupine.CheckOperations(book(false), operations) {
+	if operations := history(
+		h, h.open(hour, auction.SoftClose{}), broken,
+	); porcupine.CheckOperations(book(false), operations) {
 		t.Fatal("a desk that answers twins with another bid passed")
 	}
 }

@@ -17,8 +17,8 @@ var errNoLane = errors.New("auctioneer: the auction is in the hot lane, which th
 // OffersHot tells whether sellers may choose the hot lane now.
 func (a *Auctioneer) OffersHot(ctx context.Context) bool { return a.offered(ctx) == nil }
 
-// offered returns nil if auctions may be put into the hot lane, otherwise an *auction.FieldError, or
-// an error that wraps auction.ErrUnavailable while Redis cannot be asked.
+// offered returns nil if auctions may be put into the hot lane, otherwise an *auction.FieldError,
+// or an error that wraps auction.ErrUnavailable while Redis cannot be asked.
 func (a *Auctioneer) offered(ctx context.Context) error {
 	if a.hot == nil {
 		return &auction.FieldError{

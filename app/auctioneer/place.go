@@ -32,9 +32,9 @@ const (
 	// waitMax is how old a waiting bid may be when its batch begins; an older one is told to ask
 	// again. With decideWithin it keeps every answer under ten seconds, whatever PostgreSQL does.
 	waitMax = 5 * time.Second
-	// attemptsMax is how often an auction's bids are decided anew when their decision no longer held
-	// at the write, as when the end passed in between or the auction was moved to the other lane.
-	// More often does not happen.
+	// attemptsMax is how often an auction's bids are decided anew when their decision no longer
+	// held at the write, as when the end passed in between or the auction was moved to the other
+	// lane. More often does not happen.
 	attemptsMax = 5
 )
 
@@ -134,7 +134,7 @@ func (a *Auctioneer) workTogether(queue *batch.Queue[int64, *pendingBid]) {
 // workAlone decides the bids of one auction, batch by batch, until nobody waits.
 func (a *Auctioneer) workAlone(id int64) {
 	for bids := a.alone.Take(id); bids != nil; bids = a.alone.Take(id) {
-		a.guard(bids, func() { a.decideAlone(id, bids) })
+		a.guard(bids, func() { a.decideAlone(bids) })
 	}
 }
 
@@ -214,7 +214,7 @@ func (a *Auctioneer) setAside(l *lot) {
 }
 
 // decideAlone decides bids of one auction, in the lane it is in.
-func (a *Auctioneer) decideAlone(id int64, bids []*pendingBid) {
+func (a *Auctioneer) decideAlone(bids []*pendingBid) {
 	start := time.Now()
 	bids = refuseStale(bids, start)
 	if len(bids) == 0 {
@@ -225,7 +225,8 @@ func (a *Auctioneer) decideAlone(id int64, bids []*pendingBid) {
 	l := lotsOf(bids)[0]
 	for attempt := range attemptsMax {
 		a.inItsLane(ctx, l)
-		if !again(l.err) && !(attempt == 0 && db.IsReadOnly(l.err)) && !db.IsUnique(l.err, "bids_request_key") {
+		first := attempt == 0 && db.IsReadOnly(l.err) // the connection may be older than the server's readiness
+		if !first && !again(l.err) && !db.IsUnique(l.err, "bids_request_key") {
 			break
 		}
 	}
@@ -263,9 +264,9 @@ func again(err error) bool {
 		errors.Is(err, hot.ErrStandard)
 }
 
-// finish announces what a lot has come to and answers its bids. Nobody is answered before the commit.
-// That goes for a refusal too, since the bid that it was refused for may be of the same batch. A bidder
-// who has an answer finds the bid in what viewers of this node are shown.
+// finish announces what a lot has come to and answers its bids. Nobody is answered before the
+// commit. That goes for a refusal too, since the bid that it was refused for may be of the same
+// batch. A bidder who has an answer finds the bid in what viewers of this node are shown.
 func (a *Auctioneer) finish(l *lot, start time.Time) {
 	if l.err != nil {
 		a.early.forget(l.id)

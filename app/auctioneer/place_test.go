@@ -33,13 +33,16 @@ func newTestDesk(t *testing.T) (desk *Auctioneer, auctionID, bidder int64) {
 		t.Fatal(err)
 	}
 	id, err := q.AuctionInsert(t.Context(), db.AuctionInsertParams{
-		SellerID: people[0], Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN", Lane: "standard",
+		SellerID: people[0], Currency: "USD", CurrencyDigits: 2, StartPrice: 100000, MinIncrement: 1000, Status: "OPEN",
+		Lane:    "standard",
 		StartAt: now, EndAt: now.Add(time.Hour), Title: "Vintage watch",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Options{Database: pool, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()}), id, people[1]
+	return New(
+		Options{Database: pool, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()},
+	), id, people[1]
 }
 
 func requestFor(t *testing.T, id, bidder int64, amount string) auction.Request {
@@ -98,7 +101,9 @@ func TestAnIdleAuctionCostsNothing(t *testing.T) {
 	if _, _, err := desk.Place(t.Context(), requestFor(t, id, bidder, "1010")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := desk.Place(t.Context(), requestFor(t, id+999, bidder, "1010")); !errors.Is(err, auction.ErrNotFound) {
+	if _, _, err := desk.Place(
+		t.Context(), requestFor(t, id+999, bidder, "1010"),
+	); !errors.Is(err, auction.ErrNotFound) {
 		t.Fatalf("an unknown auction: %v", err)
 	}
 	desk.workers.Wait()
@@ -109,7 +114,8 @@ func TestAnIdleAuctionCostsNothing(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// The statement that writes states the rule again: a decision that no longer holds writes nothing at all.
+// The statement that writes states the rule again: a decision that no longer holds writes nothing
+// at all.
 func TestTheWriteChecksTheDecision(t *testing.T) {
 	t.Parallel()
 	desk, id, bidder := newTestDesk(t)

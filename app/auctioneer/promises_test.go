@@ -16,7 +16,8 @@ import (
 
 const hour = time.Hour
 
-// Two hundred bids 1010 … 3000 at once over two nodes, again and again: the dearest leads, whatever the order.
+// Two hundred bids 1010 … 3000 at once over two nodes, again and again: the dearest leads, whatever
+// the order.
 func TestTwoHundredBidsAtOnce(t *testing.T) { inBothLanes(t, twoHundredBidsAtOnce) }
 
 func twoHundredBidsAtOnce(t *testing.T, lane auction.Lane) {
@@ -45,8 +46,9 @@ func twoHundredBidsAtOnce(t *testing.T, lane auction.Lane) {
 	}
 }
 
-// twinFaults sends one key many times at once over the placers, in many rounds, and says which copies were told anything but the
-// one bid: while it leads, after it was outbid, and after the close.
+// twinFaults sends one key many times at once over the placers, in many rounds, and says which
+// copies were told anything but the one bid: while it leads, after it was outbid, and after the
+// close.
 func twinFaults(h *house, rounds int, placers ...placer) error {
 	const copies = 20
 	var all []error
@@ -96,8 +98,9 @@ func TestTwinsGetOneBid(t *testing.T) {
 	}
 }
 
-// lateFaults holds the auction's row lock until its end has passed, lets a bid wait for it, and gives the lock up without a change:
-// by rollback, and by committing a mere FOR UPDATE. It says whether the bid was taken all the same.
+// lateFaults holds the auction's row lock until its end has passed, lets a bid wait for it, and
+// gives the lock up without a change: by rollback, and by committing a mere FOR UPDATE. It says
+// whether the bid was taken all the same.
 func lateFaults(h *house, place placer) error {
 	var all []error
 	for _, release := range []func(pgx.Tx, context.Context) error{pgx.Tx.Rollback, pgx.Tx.Commit} {
@@ -114,8 +117,11 @@ func lateFaults(h *house, place placer) error {
 			bid, replayed, err := place.Place(h.Context(), request(id, h.bidders[0], 200000))
 			told <- outcome{bid: bid, replayed: replayed, err: err}
 		}()
-		// The holder itself waits for the end by the clock that decides; the bid has been waiting for the row since before it.
-		if _, err := holder.Exec(h.Context(), `SELECT pg_sleep_until(end_at + interval '100 milliseconds') FROM auctions WHERE id = $1`, id); err != nil {
+		// The holder itself waits for the end by the clock that decides; the bid has been waiting
+		// for the row since before it.
+		if _, err := holder.Exec(
+			h.Context(), `SELECT pg_sleep_until(end_at + interval '100 milliseconds') FROM auctions WHERE id = $1`, id,
+		); err != nil {
 			return err
 		}
 		if err := release(holder, h.Context()); err != nil {
@@ -123,7 +129,9 @@ func lateFaults(h *house, place placer) error {
 		}
 		o, ended := <-told, h.state(id)
 		if o.err == nil {
-			all = append(all, fmt.Errorf("a bid was taken at %s, the end was %s", o.bid.AcceptedAt, ended.OriginalEndAt))
+			all = append(
+				all, fmt.Errorf("a bid was taken at %s, the end was %s", o.bid.AcceptedAt, ended.OriginalEndAt),
+			)
 		}
 		if ended.Extended() || ended.BidCount != 0 {
 			all = append(all, fmt.Errorf("a late bid changed %+v", ended))
@@ -143,7 +151,8 @@ func TestNoLateBid(t *testing.T) {
 	}
 }
 
-// reuseFaults says whether a key answers somebody else, or another amount, with the first one's bid.
+// reuseFaults says whether a key answers somebody else, or another amount, with the first one's
+// bid.
 func reuseFaults(h *house, place placer) error {
 	id := h.open(hour, auction.SoftClose{})
 	first := request(id, h.bidders[0], 101000)
@@ -177,8 +186,9 @@ func TestAKeyIsForOneBidderAndAmount(t *testing.T) {
 	}
 }
 
-// Forty bidders hammer on two nodes across the end, with lock holders rolling back between them. Nothing is accepted at or after
-// the end, and nothing that was sent after somebody had been told that the auction is closed.
+// Forty bidders hammer on two nodes across the end, with lock holders rolling back between them.
+// Nothing is accepted at or after the end, and nothing that was sent after somebody had been told
+// that the auction is closed.
 func TestHammeringAcrossTheEnd(t *testing.T) { inBothLanes(t, hammeringAcrossTheEnd) }
 
 func hammeringAcrossTheEnd(t *testing.T, lane auction.Lane) {
@@ -220,7 +230,9 @@ func hammeringAcrossTheEnd(t *testing.T, lane auction.Lane) {
 				return
 			}
 			var over bool
-			_ = tx.QueryRow(h.Context(), `SELECT end_at <= clock_timestamp() FROM auctions WHERE id = $1 FOR UPDATE`, id).Scan(&over)
+			_ = tx.QueryRow(
+				h.Context(), `SELECT end_at <= clock_timestamp() FROM auctions WHERE id = $1 FOR UPDATE`, id,
+			).Scan(&over)
 			_ = tx.Rollback(h.Context())
 			if over {
 				return
@@ -245,7 +257,8 @@ func hammeringAcrossTheEnd(t *testing.T, lane auction.Lane) {
 	}
 }
 
-// A reader that looks all the time never sees a bid without the extension it brought, nor an extension without its bid.
+// A reader that looks all the time never sees a bid without the extension it brought, nor an
+// extension without its bid.
 func TestTheExtensionBelongsToTheBid(t *testing.T) { inBothLanes(t, theExtensionBelongsToTheBid) }
 
 func theExtensionBelongsToTheBid(t *testing.T, lane auction.Lane) {
@@ -264,8 +277,10 @@ func theExtensionBelongsToTheBid(t *testing.T, lane auction.Lane) {
 			var count int64
 			var torn bool
 			err := h.pool.QueryRow(h.Context(), `
-				SELECT a.bid_count, a.bid_count > 0 AND a.end_at <> b.accepted_at + interval '2 minutes' OR (a.bid_count > 0) <> (a.end_at > a.original_end_at)
-				FROM auctions a LEFT JOIN bids b ON b.auction_id = a.id AND b.seq = a.bid_count WHERE a.id = $1`, id).Scan(&count, &torn)
+				SELECT a.bid_count, a.bid_count > 0 AND a.end_at <> b.accepted_at + interval '2 minutes'
+				OR (a.bid_count > 0) <> (a.end_at > a.original_end_at)
+				FROM auctions a LEFT JOIN bids b ON b.auction_id = a.id AND b.seq = a.bid_count
+				WHERE a.id = $1`, id).Scan(&count, &torn)
 			if err != nil || torn {
 				t.Errorf("after %d bids: torn=%v, %v", count, torn, err)
 				return
@@ -326,7 +341,8 @@ func announcementsFollowTheCommit(t *testing.T, lane auction.Lane) {
 	}
 }
 
-// An announcement tells the newest bids whole, also when those before its own were taken by another desk: it may come before theirs.
+// An announcement tells the newest bids whole, also when those before its own were taken by another
+// desk: it may come before theirs.
 func TestAnAnnouncementIsCompleteByItself(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 2)
@@ -351,7 +367,8 @@ func TestAnAnnouncementIsCompleteByItself(t *testing.T) {
 	}
 }
 
-// Somebody whose every press arrives at once, as from a held key, is asked before each but the first: one is taken.
+// Somebody whose every press arrives at once, as from a held key, is asked before each but the
+// first: one is taken.
 func TestNobodyRaisesTheOwnLeadUnasked(t *testing.T) { inBothLanes(t, nobodyRaisesTheOwnLeadUnasked) }
 
 func nobodyRaisesTheOwnLeadUnasked(t *testing.T, lane auction.Lane) {

@@ -12,8 +12,9 @@ import (
 	"martelo/db"
 )
 
-// published is the design of the article this house surpasses, statement for statement: find by key, conditional update whose clock is
-// read before the wait for the row, insert. The promises' tests run on it to prove that they can fail.
+// published is the design of the article this house surpasses, statement for statement: find by
+// key, conditional update whose clock is read before the wait for the row, insert. The promises'
+// tests run on it to prove that they can fail.
 type published struct {
 	pool *pgxpool.Pool
 }
@@ -29,7 +30,9 @@ func (p published) Place(ctx context.Context, r auction.Request) (auction.Bid, b
 	var row db.Bid
 	replayed := false
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		earlier, err := tx.Query(ctx, `SELECT * FROM bids WHERE auction_id = $1 AND request_id = $2`, r.AuctionID, r.Key)
+		earlier, err := tx.Query(
+			ctx, `SELECT * FROM bids WHERE auction_id = $1 AND request_id = $2`, r.AuctionID, r.Key,
+		)
 		if err != nil {
 			return err
 		}
@@ -38,7 +41,8 @@ func (p published) Place(ctx context.Context, r auction.Request) (auction.Bid, b
 			return nil
 		}
 		tag, err := tx.Exec(ctx, `
-			UPDATE auctions SET current_price = $1, leader_id = $2, leader_paddle = 1, bid_count = bid_count + 1, bidder_count = 1, version = version + 1,
+			UPDATE auctions SET current_price = $1, leader_id = $2, leader_paddle = 1, bid_count = bid_count + 1,
+			bidder_count = 1, version = version + 1,
 			    end_at = CASE WHEN end_at - clock_timestamp() < make_interval(secs => soft_close_window_seconds)
 			                  THEN clock_timestamp() + make_interval(secs => soft_close_extend_seconds) ELSE end_at END
 			WHERE id = $3 AND status = 'OPEN' AND end_at > clock_timestamp() AND $1 >= current_price + min_increment`,

@@ -24,9 +24,9 @@ const (
 )
 
 // inPostgres decides lots in one transaction of two round trips. The first locks the rows, and then
-// reads the clock and what the log knows. The second writes and commits. An error means that nothing
-// is known about any of them. Otherwise each lot has its answers, or in its err why it has none:
-// auction.ErrNotFound, errHeld, errStale, errHot, or a fault that the others do not share.
+// reads the clock and what the log knows. The second writes and commits. An error means that
+// nothing is known about any of them. Otherwise each lot has its answers, or in its err why it has
+// none: auction.ErrNotFound, errHeld, errStale, errHot, or a fault that the others do not share.
 //
 // The lots are in the order of their ids, so that no two transactions wait for each other.
 func (a *Auctioneer) inPostgres(ctx context.Context, lots []*lot, wait rowWait) error {

@@ -26,7 +26,9 @@ func TestABatchDecidesEachAuctionAsIfAlone(t *testing.T) {
 		models, memories := map[int64]auction.State{}, map[int64]auction.Memory{}
 		for range rapid.IntRange(1, 6).Draw(t, "auctions") {
 			ends := rapid.SampledFrom([]time.Duration{hour, time.Minute}).Draw(t, "ends")
-			id := h.open(ends, rapid.SampledFrom([]auction.SoftClose{{}, auction.DefaultSoftClose}).Draw(t, "soft close"))
+			id := h.open(
+				ends, rapid.SampledFrom([]auction.SoftClose{{}, auction.DefaultSoftClose}).Draw(t, "soft close"),
+			)
 			ids = append(ids, id)
 			models[id] = h.state(id)
 			memories[id] = auction.Memory{ByKey: map[uuid.UUID]auction.Bid{}, Paddles: map[int64]int{}}
@@ -97,8 +99,8 @@ func agree(
 	}
 }
 
-// Histories of several auctions whose bids share batches, on one node and on two, are linearizable for
-// each auction.
+// Histories of several auctions whose bids share batches, on one node and on two, are linearizable
+// for each auction.
 func TestHistoriesOfSeveralAuctionsAreLinearizable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 8)
@@ -165,8 +167,8 @@ func TestAKeyCountsForOneAuction(t *testing.T) {
 	}
 }
 
-// While somebody holds an auction's row, bids on all others go on, and those on the held one are decided
-// once it is let go. Two of the auctions that share its queue are tried at the same time.
+// While somebody holds an auction's row, bids on all others go on, and those on the held one are
+// decided once it is let go. Two of the auctions that share its queue are tried at the same time.
 func TestAHeldRowKeepsNoOtherWaiting(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 4)
@@ -218,8 +220,8 @@ func TestAHeldRowKeepsNoOtherWaiting(t *testing.T) {
 	}
 }
 
-// An auction whose row PostgreSQL refuses, and one whose decision no longer holds, cost their own bids
-// and nobody else's.
+// An auction whose row PostgreSQL refuses, and one whose decision no longer holds, cost their own
+// bids and nobody else's.
 func TestABadAuctionSpoilsNoBatch(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 4)
@@ -229,7 +231,8 @@ func TestABadAuctionSpoilsNoBatch(t *testing.T) {
 		ids = append(ids, h.open(hour, auction.SoftClose{}))
 	}
 	h.exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`,
-		fmt.Sprintf(`CREATE TRIGGER stuck BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id = %d) EXECUTE FUNCTION stuck()`, ids[2]))
+		fmt.Sprintf(`CREATE TRIGGER stuck BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id = %d)
+			EXECUTE FUNCTION stuck()`, ids[2]))
 	var requests []auction.Request
 	for round := range int64(8) {
 		for _, id := range ids {
@@ -258,8 +261,8 @@ func TestABadAuctionSpoilsNoBatch(t *testing.T) {
 	}
 }
 
-// Two nodes bid on the same hundred auctions, each batch in another order: nobody waits for ever, and
-// nothing is lost.
+// Two nodes bid on the same hundred auctions, each batch in another order: nobody waits for ever,
+// and nothing is lost.
 func TestNodesThatShareManyAuctionsNeverBlockEachOther(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 20)

@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// keptFor is how long a form is kept after it was last changed: the lot is finished the same day or begun anew.
+	// keptFor is how long a form is kept after it was last changed: the lot is finished the same
+	// day or begun anew.
 	keptFor = 24 * time.Hour
-	// draftsMax is how many forms one person may have, so that nobody fills the table. The oldest go first.
+	// draftsMax is how many forms one person may have, so that nobody fills the table. The oldest
+	// go first.
 	draftsMax = 20
 	// sweptEvery is how often a node deletes old forms.
 	sweptEvery = 10 * time.Minute
@@ -39,8 +41,8 @@ type Drafts struct{ queries *db.Queries }
 // New makes the room.
 func New(pool *pgxpool.Pool) *Drafts { return &Drafts{queries: db.New(pool)} }
 
-// Keep keeps somebody's form under its key, in place of what was kept there. It returns an error that wraps
-// auction.ErrUnavailable while the database is away.
+// Keep keeps somebody's form under its key, in place of what was kept there. It returns an error
+// that wraps auction.ErrUnavailable while the database is away.
 func (d *Drafts) Keep(ctx context.Context, userID int64, key uuid.UUID, form []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -79,8 +81,8 @@ func (d *Drafts) Publish(ctx context.Context, userID int64, key uuid.UUID, form 
 	}))
 }
 
-// Sweep deletes old forms now and then, until the context ends. Any number of nodes may do it at once. What fails is
-// tried again the next time.
+// Sweep deletes old forms now and then, until the context ends. Any number of nodes may do it at
+// once. What fails is tried again the next time.
 func (d *Drafts) Sweep(ctx context.Context, failures *loop.Loop) {
 	ticker := time.NewTicker(sweptEvery)
 	defer ticker.Stop()

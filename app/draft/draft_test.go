@@ -19,7 +19,9 @@ func TestOldFormsAreDeleted(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Pool(t)
 	var userID int64
-	if err := pool.QueryRow(t.Context(), "INSERT INTO users (name) VALUES ('seller') RETURNING id").Scan(&userID); err != nil {
+	if err := pool.QueryRow(
+		t.Context(), "INSERT INTO users (name) VALUES ('seller') RETURNING id",
+	).Scan(&userID); err != nil {
 		t.Fatal(err)
 	}
 	drafts, old, fresh := draft.New(pool), uuid.New(), uuid.New()

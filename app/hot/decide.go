@@ -15,7 +15,8 @@ import (
 	"martelo/app/money"
 )
 
-// attemptsMax is how often a batch is brought to Redis: once, again after loading, and once more if the auction was frozen or moved in between.
+// attemptsMax is how often a batch is brought to Redis: once, again after loading, and once more if
+// the auction was frozen or moved in between.
 const attemptsMax = 4
 
 //go:embed decide.lua
@@ -32,10 +33,13 @@ type reply struct {
 	now     time.Time // Redis's clock, by which it was decided
 }
 
-// Decide decides requests for one auction in Redis, together, as the standard desk does in PostgreSQL. The update is nil when nothing was
-// accepted. It returns ErrStandard if the auction is not in this lane (nothing was decided then), auction.ErrNotFound, or an error that
-// wraps auction.ErrUnavailable.
-func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request) ([]auction.Answer, *auction.Update, error) {
+// Decide decides requests for one auction in Redis, together, as the standard desk does in
+// PostgreSQL. The update is nil when nothing was accepted. It returns ErrStandard if the auction is
+// not in this lane (nothing was decided then), auction.ErrNotFound, or an error that wraps
+// auction.ErrUnavailable.
+func (l *Lane) Decide(
+	ctx context.Context, id int64, requests []auction.Request,
+) ([]auction.Answer, *auction.Update, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, away(err) // the time went by in the other lane
 	}
@@ -43,7 +47,8 @@ func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Ids are given back unless the script may have used them. A gap among ids is nothing; an id given twice would be.
+	// Ids are given back unless the script may have used them. A gap among ids is nothing; an id
+	// given twice would be.
 	unused := drawn
 	defer func() { l.ids.giveBack(unused) }()
 	for range attemptsMax {
@@ -72,7 +77,9 @@ func (l *Lane) Decide(ctx context.Context, id int64, requests []auction.Request)
 			unused = drawn
 			l.forget(id, t)
 		default:
-			return nil, nil, fmt.Errorf("hot: auction %d is %s: %w", id, strings.ToLower(r.word), auction.ErrUnavailable)
+			return nil, nil, fmt.Errorf(
+				"hot: auction %d is %s: %w", id, strings.ToLower(r.word), auction.ErrUnavailable,
+			)
 		}
 	}
 	return nil, nil, fmt.Errorf("hot: auction %d is being moved: %w", id, auction.ErrUnavailable)
@@ -172,7 +179,9 @@ func (t *terms) answer(r auction.Request, text string, now time.Time) (auction.A
 		return auction.Answer{Refusal: &auction.NotStartedError{StartAt: t.StartAt}}, nil
 	case "AMOUNT":
 		_, err := r.Amount.In(t.Currency)
-		return auction.Answer{Refusal: &auction.FieldError{Field: "amount", Reason: auction.AmountReason(err, t.Currency)}}, nil
+		return auction.Answer{
+			Refusal: &auction.FieldError{Field: "amount", Reason: auction.AmountReason(err, t.Currency)},
+		}, nil
 	case "CLOSED":
 		end, err := readMoment(rest)
 		return auction.Answer{Refusal: &auction.ClosedError{EndAt: end, DecidedAt: now}}, err
@@ -183,7 +192,9 @@ func (t *terms) answer(r auction.Request, text string, now time.Time) (auction.A
 		minor, priceErr := strconv.ParseInt(priceText, 10, 64)
 		end, endErr := readMoment(endText)
 		price := money.FromMinor(minor, t.Currency)
-		low := &auction.TooLowError{CurrentPrice: price, MinimumBid: price.Add(t.MinIncrement), EndAt: end, DecidedAt: now}
+		low := &auction.TooLowError{
+			CurrentPrice: price, MinimumBid: price.Add(t.MinIncrement), EndAt: end, DecidedAt: now,
+		}
 		return auction.Answer{Refusal: low}, errors.Join(priceErr, endErr)
 	}
 	return auction.Answer{}, fmt.Errorf("%w: answer %q", errGarbled, text)

@@ -9,11 +9,12 @@ import (
 	"martelo/db"
 )
 
-// reserveCount is how many bid ids a node draws at once: a question to PostgreSQL every few thousand bids, and a little for a gap when the
-// node ends.
+// reserveCount is how many bid ids a node draws at once: a question to PostgreSQL every few
+// thousand bids, and a little for a gap when the node ends.
 const reserveCount = 4096
 
-// ids are bid ids that this node has drawn from the log and not used: a bid has its id before the log has the bid.
+// ids are bid ids that this node has drawn from the log and not used: a bid has its id before the
+// log has the bid.
 type ids struct {
 	pool *pgxpool.Pool
 	busy chan struct{} // holds one: who draws; nobody waits for it longer than his bids may wait

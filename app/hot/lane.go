@@ -1,6 +1,7 @@
-// Package hot is the lane for auctions whose bids Redis decides: one script call for all the bids that wait, which also appends what it
-// accepts to the auction's stream. A settler replays the stream through the rulebook into PostgreSQL, which stays the authority on where an
-// auction is decided: its row names the lane, and the epoch under which a decision in Redis counts.
+// Package hot is the lane for auctions whose bids Redis decides: one script call for all the bids
+// that wait, which also appends what it accepts to the auction's stream. A settler replays the
+// stream through the rulebook into PostgreSQL, which stays the authority on where an auction is
+// decided: its row names the lane, and the epoch under which a decision in Redis counts.
 //
 // docs/decisions/hot-lane.md says what a 201 means here and when the lane is worth it.
 package hot
@@ -27,15 +28,18 @@ import (
 )
 
 const (
-	// redisWithin bounds one word with Redis, the fsync before its answer included. What takes longer is answered as unavailable.
+	// redisWithin bounds one word with Redis, the fsync before its answer included. What takes
+	// longer is answered as unavailable.
 	redisWithin = time.Second
 	// connectionsMax is enough for one batch in flight for each of many hot auctions.
 	connectionsMax = 32
-	// checkEvery is how often Redis is asked for its settings, which may change while it runs and when it starts anew.
+	// checkEvery is how often Redis is asked for its settings, which may change while it runs and
+	// when it starts anew.
 	checkEvery = 5 * time.Second
 )
 
-// ErrStandard says that the auction is not decided in Redis, or not yet, or no more: the standard lane has the answer.
+// ErrStandard says that the auction is not decided in Redis, or not yet, or no more: the standard
+// lane has the answer.
 var ErrStandard = errors.New("hot: the auction is not in the hot lane")
 
 // Options are what a lane is made of. All but the switch are needed.
@@ -86,24 +90,52 @@ func New(o Options) *Lane {
 	client.AddHook(o.House)
 	return &Lane{
 		pool: o.Database, client: client, house: o.House, log: o.Log, allowWeaker: o.AllowWeaker,
-		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1), noted: map[int64]int64{},
+		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1),
+		noted:   map[int64]int64{},
 		settler: loop.New("settler", o.Log, o.Metrics),
 		watcher: loop.New("hot watcher", o.Log, o.Metrics),
 		metrics: laneMetrics{
-			lag:     with.NewGauge(prometheus.GaugeOpts{Name: "martelo_hot_settle_lag_seconds", Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this node last looked."}),
-			settled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_settled_bids_total", Help: "Bids this node has written from Redis to PostgreSQL."}),
-			loads:   with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_loads_total", Help: "Auctions this node has loaded into Redis."}),
-			stops:   with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_stops_total", Help: "Auctions that were stopped because Redis and the rulebook differed."}),
-			garbled: with.NewCounter(prometheus.CounterOpts{Name: "martelo_hot_nonsense_total", Help: "Answers from Redis about hot auctions that make no sense, and were not believed."}),
+			lag: with.NewGauge(
+				prometheus.GaugeOpts{
+					Name: "martelo_hot_settle_lag_seconds",
+					Help: "Age of the oldest bid that Redis has accepted and PostgreSQL did not have when this " +
+						"node last looked.",
+				},
+			),
+			settled: with.NewCounter(
+				prometheus.CounterOpts{
+					Name: "martelo_hot_settled_bids_total",
+					Help: "Bids this node has written from Redis to PostgreSQL.",
+				},
+			),
+			loads: with.NewCounter(
+				prometheus.CounterOpts{
+					Name: "martelo_hot_loads_total", Help: "Auctions this node has loaded into Redis.",
+				},
+			),
+			stops: with.NewCounter(
+				prometheus.CounterOpts{
+					Name: "martelo_hot_stops_total",
+					Help: "Auctions that were stopped because Redis and the rulebook differed.",
+				},
+			),
+			garbled: with.NewCounter(
+				prometheus.CounterOpts{
+					Name: "martelo_hot_nonsense_total",
+					Help: "Answers from Redis about hot auctions that make no sense, and were not believed.",
+				},
+			),
 		},
 	}
 }
 
-// ownClient makes a client like the given one that gives up soon and repeats nothing: a repeated script would answer a fresh bid as a twin.
+// ownClient makes a client like the given one that gives up soon and repeats nothing: a repeated
+// script would answer a fresh bid as a twin.
 func ownClient(client *redis.Client) *redis.Client {
 	options := *client.Options()
 	options.Dialer = nil // it holds on to the old options' time-outs
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = redisWithin, redisWithin, redisWithin, redisWithin
+	options.DialTimeout, options.PoolTimeout = redisWithin, redisWithin
+	options.ReadTimeout, options.WriteTimeout = redisWithin, redisWithin
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries, options.DialerRetries = -1, 1
 	options.PushNotificationProcessor = nil // it belongs to the given client
@@ -118,8 +150,9 @@ func (l *Lane) Close() error { return l.client.Close() }
 // verdict is what Redis's settings mean for a bid that was answered 201.
 type verdict struct{ weakness string }
 
-// Offered returns nil if auctions may be put into the hot lane, otherwise a sentence for who asked (an *auction.FieldError), or an error that
-// wraps auction.ErrUnavailable while Redis cannot be asked.
+// Offered returns nil if auctions may be put into the hot lane, otherwise a sentence for who asked
+// (an *auction.FieldError), or an error that wraps auction.ErrUnavailable while Redis cannot be
+// asked.
 func (l *Lane) Offered(ctx context.Context) error {
 	v := l.checked.Load()
 	if v == nil {
@@ -129,7 +162,11 @@ func (l *Lane) Offered(ctx context.Context) error {
 		}
 	}
 	if v.weakness != "" && !l.allowWeaker {
-		return &auction.FieldError{Field: "lane", Reason: "This house does not offer the hot lane: " + v.weakness + ". The standard lane takes any rate of bids."}
+		return &auction.FieldError{
+			Field: "lane",
+			Reason: "This house does not offer the hot lane: " + v.weakness +
+				". The standard lane takes any rate of bids.",
+		}
 	}
 	return nil
 }
@@ -140,7 +177,8 @@ func (l *Lane) Reach(ctx context.Context) error {
 	return err
 }
 
-// check asks Redis for its settings and says clearly, once, when they are weaker than what a 201 promises.
+// check asks Redis for its settings and says clearly, once, when they are weaker than what a 201
+// promises.
 func (l *Lane) check(ctx context.Context) (*verdict, error) {
 	weakness, err := l.weakness(ctx)
 	if err != nil {
@@ -152,9 +190,17 @@ func (l *Lane) check(ctx context.Context) (*verdict, error) {
 		return v, nil
 	}
 	if l.allowWeaker {
-		l.log.Warn("hot: a bid answered 201 may be lost when Redis crashes, and the hot lane is offered all the same (HOT_LANE_ALLOW_EVERYSEC)", "why", weakness)
+		l.log.Warn(
+			"hot: a bid answered 201 may be lost when Redis crashes, and the hot lane is offered all the same "+
+				"(HOT_LANE_ALLOW_EVERYSEC)",
+			"why", weakness,
+		)
 	} else {
-		l.log.Warn("hot: the hot lane is refused, since a bid answered 201 might be lost when Redis crashes; the standard lane is not affected", "why", weakness)
+		l.log.Warn(
+			"hot: the hot lane is refused, since a bid answered 201 might be lost when Redis crashes; the standard "+
+				"lane is not affected",
+			"why", weakness,
+		)
 	}
 	return v, nil
 }
@@ -169,7 +215,8 @@ func (l *Lane) weakness(ctx context.Context) (string, error) {
 		case log["appendonly"] != "yes":
 			return "its Redis keeps no append-only file (appendonly is not yes)", nil
 		case log["appendfsync"] != "always":
-			return "its Redis answers before what it answers is on disk (appendfsync is " + log["appendfsync"] + ", not always)", nil
+			return "its Redis answers before what it answers is on disk (appendfsync is " + log["appendfsync"] +
+				", not always)", nil
 		case memory["maxmemory"] != "0" && len(policy) > 7 && policy[:7] == "allkeys":
 			return "its Redis drops keys when memory is short (maxmemory-policy is " + policy + ")", nil
 		default:

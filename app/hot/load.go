@@ -13,22 +13,25 @@ import (
 )
 
 const (
-	// loadBidsMax is the longest log that is loaded, since every key in it must be known to Redis: a few seconds' work and some 30 MB. An
-	// auction with more goes on in the standard lane.
+	// loadBidsMax is the longest log that is loaded, since every key in it must be known to Redis:
+	// a few seconds' work and some 30 MB. An auction with more goes on in the standard lane.
 	loadBidsMax = 100_000
-	// loadChunk is how many bids are loaded at a time: what a busy Redis writes to a slow disk well within redisWithin.
+	// loadChunk is how many bids are loaded at a time: what a busy Redis writes to a slow disk well
+	// within redisWithin.
 	loadChunk = 500
-	// loadLonger is how much longer than a batch loading may take: those whose bids wait may hear that they must ask again, and find it done.
+	// loadLonger is how much longer than a batch loading may take: those whose bids wait may hear
+	// that they must ask again, and find it done.
 	loadLonger = time.Second
-	// loadedFor is how long what was loaded stays in Redis until somebody decides by it: the transaction that loaded it may have failed,
-	// and then nobody ever will.
+	// loadedFor is how long what was loaded stays in Redis until somebody decides by it: the
+	// transaction that loaded it may have failed, and then nobody ever will.
 	loadedFor = time.Hour
-	// termsMax bounds the auctions whose terms a node keeps at hand; beyond it all are asked for again.
+	// termsMax bounds the auctions whose terms a node keeps at hand; beyond it all are asked for
+	// again.
 	termsMax = 10_000
 )
 
-// terms are what this node knows of a hot auction that bids do not move, and the epoch it was committed under. The embedded state's moving
-// parts are as old as the terms.
+// terms are what this node knows of a hot auction that bids do not move, and the epoch it was
+// committed under. The embedded state's moving parts are as old as the terms.
 type terms struct {
 	auction.State
 	epoch int64
@@ -76,8 +79,9 @@ func (l *Lane) forget(id int64, old *terms) {
 	}
 }
 
-// load finds an auction in Redis under its row's epoch, or brings it there from PostgreSQL under a fresh one. All of it happens under the
-// row's lock, so that one node does it and the others find it done.
+// load finds an auction in Redis under its row's epoch, or brings it there from PostgreSQL under a
+// fresh one. All of it happens under the row's lock, so that one node does it and the others find
+// it done.
 func (l *Lane) load(ctx context.Context, id int64) (*terms, error) {
 	var t *terms
 	var stale names
@@ -131,7 +135,8 @@ func lockHot(ctx context.Context, q *db.Queries, id int64) (db.Auction, error) {
 	return row, err
 }
 
-// loaded returns the terms of an auction that Redis holds under its row's epoch, and nil if it must be loaded.
+// loaded returns the terms of an auction that Redis holds under its row's epoch, and nil if it must
+// be loaded.
 func (l *Lane) loaded(ctx context.Context, row db.Auction) (*terms, error) {
 	if _, err := l.check(ctx); err != nil {
 		return nil, err
@@ -158,8 +163,9 @@ func (l *Lane) loaded(ctx context.Context, row db.Auction) (*terms, error) {
 // refusedLane keeps a sentence that is meant for who opens an auction from being told to who bids.
 type refusedLane struct{ error }
 
-// bring loads an auction under a fresh epoch, after it has settled what Redis may still hold under the last. It returns the names that are
-// done with, and nil for an auction with too long a log, which it moves to the standard lane.
+// bring loads an auction under a fresh epoch, after it has settled what Redis may still hold under
+// the last. It returns the names that are done with, and nil for an auction with too long a log,
+// which it moves to the standard lane.
 func (l *Lane) bring(ctx context.Context, q *db.Queries, row db.Auction) (t *terms, stale names, err error) {
 	stale = l.namesOf(row.ID, row.LaneEpoch)
 	state := row.State()
@@ -171,7 +177,10 @@ func (l *Lane) bring(ctx context.Context, q *db.Queries, row db.Auction) (t *ter
 		state = w.State
 	}
 	if state.BidCount > loadBidsMax {
-		l.log.Warn("hot: the log is too long to be loaded into Redis, the auction goes on in the standard lane", "auctionId", row.ID, "bids", state.BidCount)
+		l.log.Warn(
+			"hot: the log is too long to be loaded into Redis, the auction goes on in the standard lane", "auctionId",
+			row.ID, "bids", state.BidCount,
+		)
 		_, err = q.AuctionMoveStandard(ctx, row.ID)
 		return nil, stale, err
 	}
@@ -186,7 +195,8 @@ func (l *Lane) bring(ctx context.Context, q *db.Queries, row db.Auction) (t *ter
 	return termsFor(row), stale, nil
 }
 
-// fill writes an auction into Redis under its row's epoch, the state last. Nobody reads it before the row is committed.
+// fill writes an auction into Redis under its row's epoch, the state last. Nobody reads it before
+// the row is committed.
 func (l *Lane) fill(ctx context.Context, q *db.Queries, row db.Auction) error {
 	n, currency := l.namesOf(row.ID, row.LaneEpoch), row.State().Currency
 	for after := int64(0); ; {
@@ -217,7 +227,9 @@ func (l *Lane) fill(ctx context.Context, q *db.Queries, row db.Auction) error {
 	return l.fillRest(ctx, n, row, paddles, db.AcceptedMany(recent, currency))
 }
 
-func (l *Lane) fillRest(ctx context.Context, n names, row db.Auction, paddles []db.BidPaddlesAllRow, recent []auction.Bid) error {
+func (l *Lane) fillRest(
+	ctx context.Context, n names, row db.Auction, paddles []db.BidPaddlesAllRow, recent []auction.Bid,
+) error {
 	pipeline := l.client.TxPipeline()
 	for start := 0; start < len(paddles); start += loadChunk {
 		var fields []any
@@ -237,7 +249,8 @@ func (l *Lane) fillRest(ctx context.Context, n names, row db.Auction, paddles []
 	return away(err)
 }
 
-// discard removes what is done with, once PostgreSQL has all of it. If it cannot, some memory of Redis stays taken.
+// discard removes what is done with, once PostgreSQL has all of it. If it cannot, some memory of
+// Redis stays taken.
 func (l *Lane) discard(ctx context.Context, n names) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisWithin)
 	defer cancel()

@@ -23,11 +23,14 @@ import (
 const (
 	// settleMax is how many bids one transaction takes over.
 	settleMax = 2000
-	// settlePause lets bids gather between two rounds, so that a round's fsync is shared by many and PostgreSQL stays out of the hot path.
+	// settlePause lets bids gather between two rounds, so that a round's fsync is shared by many
+	// and PostgreSQL stays out of the hot path.
 	settlePause = 50 * time.Millisecond
-	// lookEvery is how often all hot auctions are looked through, for what a node left behind that died or never said.
+	// lookEvery is how often all hot auctions are looked through, for what a node left behind that
+	// died or never said.
 	lookEvery = 250 * time.Millisecond
-	// lookMax is how many hot auctions are looked through at a time, or closed. A house with more sees each after some looks.
+	// lookMax is how many hot auctions are looked through at a time, or closed. A house with more
+	// sees each after some looks.
 	lookMax = 1000
 	// settlersMax is how many auctions a node settles at a time.
 	settlersMax = 4
@@ -35,7 +38,8 @@ const (
 	turnWithin = 2500 * time.Millisecond
 )
 
-// differError says that Redis and the rulebook came to different ends. The auction must be looked at by somebody.
+// differError says that Redis and the rulebook came to different ends. The auction must be looked
+// at by somebody.
 type differError struct {
 	auctionID   int64
 	redis, ours string
@@ -108,15 +112,18 @@ func (l *Lane) lookFrom(ctx context.Context, after int64) (int64, error) {
 	return rows[len(rows)-1].ID, nil
 }
 
-// checkAhead stops an auction of which PostgreSQL has bids that Redis does not: Redis has lost what it had acknowledged, and has given
-// their numbers to others. With AOF always it does not happen.
+// checkAhead stops an auction of which PostgreSQL has bids that Redis does not: Redis has lost what
+// it had acknowledged, and has given their numbers to others. With AOF always it does not happen.
 func (l *Lane) checkAhead(ctx context.Context, row db.AuctionHotOpenRow) {
 	if row.BidCount == 0 || l.isStopped(row.ID, row.LaneEpoch) {
 		return
 	}
 	seq, err := l.client.HGet(ctx, l.namesOf(row.ID, row.LaneEpoch).state, "seq").Int64()
 	if err == nil && seq < row.BidCount {
-		l.stopIfDiffers(ctx, row.ID, row.LaneEpoch, &differError{row.ID, fmt.Sprintf("%d bids", seq), fmt.Sprintf("has %d in the log", row.BidCount)})
+		l.stopIfDiffers(
+			ctx, row.ID, row.LaneEpoch,
+			&differError{row.ID, fmt.Sprintf("%d bids", seq), fmt.Sprintf("has %d in the log", row.BidCount)},
+		)
 	}
 }
 
@@ -150,8 +157,9 @@ func (l *Lane) settleDirty(ctx context.Context) error {
 	return failed
 }
 
-// Settle writes what Redis has decided for an auction under an epoch, and PostgreSQL does not have, to PostgreSQL. Any node may; while
-// one does the others pass by. It returns how old the oldest bid was that it found.
+// Settle writes what Redis has decided for an auction under an epoch, and PostgreSQL does not have,
+// to PostgreSQL. Any node may; while one does the others pass by. It returns how old the oldest bid
+// was that it found.
 func (l *Lane) Settle(ctx context.Context, id, epoch int64) (lag time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
@@ -182,7 +190,8 @@ func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, la
 	err = db.InTx(ctx, l.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		row, err := q.AuctionLockIfFree(ctx, id)
-		if db.IsNoRows(err) || err == nil && (row.LaneEpoch != epoch || row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {
+		if db.IsNoRows(err) || err == nil &&
+			(row.LaneEpoch != epoch || row.Lane != string(auction.Hot) || row.Status != string(auction.Open)) {
 			return nil
 		}
 		if err != nil {
@@ -232,9 +241,12 @@ func (l *Lane) trim(ctx context.Context, n names, settled int64) {
 	_ = l.client.XTrimMinID(ctx, n.log, strconv.FormatInt(settled+1, 10)+"-0").Err()
 }
 
-// write replays entries through the rulebook and writes them to the log, in the caller's transaction, which holds the row's lock. It
-// returns a *differError, and writes nothing, if the rulebook would have decided otherwise.
-func write(ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry) (auction.State, error) {
+// write replays entries through the rulebook and writes them to the log, in the caller's
+// transaction, which holds the row's lock. It returns a *differError, and writes nothing, if the
+// rulebook would have decided otherwise.
+func write(
+	ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry,
+) (auction.State, error) {
 	memory, err := paddlesOf(ctx, q, before, entries)
 	if err != nil {
 		return before, err
@@ -246,13 +258,18 @@ func write(ctx context.Context, q *db.Queries, before auction.State, epoch int64
 	err = appendBids(ctx, q, before, after, epoch, entries)
 	if db.IsUnique(err, "bids_request_key") {
 		// Which of the keys the log has is asked only when one of them is there, which never is.
-		err = &differError{before.ID, "bids up to " + bidText(entries[len(entries)-1].bid), "has one of their keys already"}
+		err = &differError{
+			before.ID, "bids up to " + bidText(entries[len(entries)-1].bid), "has one of their keys already",
+		}
 	}
 	return after, err
 }
 
-// writeAgreed is write for the entries before the first that the rulebook would have decided otherwise. It returns how many those are.
-func writeAgreed(ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry) (auction.State, int, error) {
+// writeAgreed is write for the entries before the first that the rulebook would have decided
+// otherwise. It returns how many those are.
+func writeAgreed(
+	ctx context.Context, q *db.Queries, before auction.State, epoch int64, entries []entry,
+) (auction.State, int, error) {
 	memory, err := paddlesOf(ctx, q, before, entries)
 	if err != nil {
 		return before, 0, err
@@ -270,8 +287,10 @@ func writeAgreed(ctx context.Context, q *db.Queries, before auction.State, epoch
 func appendBids(ctx context.Context, q *db.Queries, before, after auction.State, epoch int64, entries []entry) error {
 	paddle, first := int32(after.LeaderPaddle), entries[0].bid.Seq
 	arg := db.AuctionBidsSettleParams{
-		AuctionID: after.ID, LaneEpoch: epoch, BidsBefore: before.BidCount, CurrentPrice: after.CurrentPrice.Minor(), LeaderID: &after.LeaderID,
-		LeaderPaddle: &paddle, BidCount: after.BidCount, BidderCount: int32(after.BidderCount), EndAt: after.EndAt, Version: after.Version, FirstSeq: &first,
+		AuctionID: after.ID, LaneEpoch: epoch, BidsBefore: before.BidCount, CurrentPrice: after.CurrentPrice.Minor(),
+		LeaderID:     &after.LeaderID,
+		LeaderPaddle: &paddle, BidCount: after.BidCount, BidderCount: int32(after.BidderCount), EndAt: after.EndAt,
+		Version: after.Version, FirstSeq: &first,
 	}
 	for _, e := range entries {
 		arg.Ids = append(arg.Ids, e.bid.ID)
@@ -317,8 +336,9 @@ func keysOf(ctx context.Context, q *db.Queries, s auction.State, entries []entry
 	return err
 }
 
-// replay decides each entry again, by the rulebook at the moment Redis decided it, and compares everything that both say. It returns the
-// state after those about which they agree, and how many they are.
+// replay decides each entry again, by the rulebook at the moment Redis decided it, and compares
+// everything that both say. It returns the state after those about which they agree, and how many
+// they are.
 func replay(s auction.State, memory auction.Memory, entries []entry) (auction.State, int, error) {
 	for i, e := range entries {
 		amount, err := money.Parse(e.bid.Amount.String())
@@ -328,7 +348,10 @@ func replay(s auction.State, memory auction.Memory, entries []entry) (auction.St
 		request := auction.Request{AuctionID: s.ID, BidderID: e.bid.BidderID, Amount: amount, Key: e.bid.Key}
 		next, accepted, answers := s.Fold([]auction.Request{request}, memory, e.bid.AcceptedAt)
 		if len(accepted) == 0 {
-			return s, i, &differError{s.ID, bidText(e.bid), fmt.Sprintf("refuses it: %v (replayed: %v)", answers[0].Refusal, answers[0].Replayed)}
+			return s, i, &differError{
+				s.ID, bidText(e.bid),
+				fmt.Sprintf("refuses it: %v (replayed: %v)", answers[0].Refusal, answers[0].Replayed),
+			}
 		}
 		bid := accepted[0]
 		bid.ID = e.bid.ID
@@ -346,7 +369,8 @@ var stopText string
 
 var stopScript = redis.NewScript(stopText)
 
-// stopIfDiffers stops an auction about which Redis and the rulebook differ, loudly: its bids are answered as unavailable from now on.
+// stopIfDiffers stops an auction about which Redis and the rulebook differ, loudly: its bids are
+// answered as unavailable from now on.
 func (l *Lane) stopIfDiffers(ctx context.Context, id, epoch int64, err error) {
 	var differs *differError
 	if !errors.As(err, &differs) && !errors.Is(err, errGarbled) {
@@ -356,7 +380,10 @@ func (l *Lane) stopIfDiffers(ctx context.Context, id, epoch int64, err error) {
 	l.noted[id] = epoch
 	l.mu.Unlock()
 	l.metrics.stops.Inc()
-	l.log.Error("hot: an auction is stopped; an admin can move it to the standard lane, which sets the disputed bids aside", "auctionId", id, "epoch", epoch, "error", err)
+	l.log.Error(
+		"hot: an auction is stopped; an admin can move it to the standard lane, which sets the disputed bids aside",
+		"auctionId", id, "epoch", epoch, "error", err,
+	)
 	if err := stopScript.Run(ctx, l.client, []string{l.namesOf(id, epoch).state}, epoch).Err(); err != nil {
 		l.log.Error("hot: Redis could not be told to stop an auction", "auctionId", id, "epoch", epoch, "error", err)
 		l.mu.Lock()
@@ -371,14 +398,15 @@ func (l *Lane) isStopped(id, epoch int64) bool {
 	return l.noted[id] == epoch && epoch != 0
 }
 
-// StoreFault reads an error of a transaction in which Redis was asked too. What means "not now" wraps
-// auction.ErrUnavailable.
+// StoreFault reads an error of a transaction in which Redis was asked too. What means "not now"
+// wraps auction.ErrUnavailable.
 func StoreFault(err error) error {
 	if err == nil || errors.Is(err, ErrStandard) || auction.IsRefusal(err) || errors.Is(err, auction.ErrUnavailable) {
 		return err
 	}
 	var differs *differError
-	if errors.As(err, &differs) || errors.Is(err, errGarbled) || errors.Is(err, errMoved) || errors.Is(err, errStopped) {
+	if errors.As(err, &differs) || errors.Is(err, errGarbled) || errors.Is(err, errMoved) ||
+		errors.Is(err, errStopped) {
 		return fmt.Errorf("%w: %w", auction.ErrUnavailable, err)
 	}
 	return db.Unavailable(err)

@@ -9,22 +9,27 @@ import (
 )
 
 const (
-	// showWithin bounds asking Redis for what is only shown: PostgreSQL's state is never more than a moment older.
+	// showWithin bounds asking Redis for what is only shown: PostgreSQL's state is never more than
+	// a moment older.
 	showWithin = 300 * time.Millisecond
 	// quietFor is how long Redis is left alone after it did not answer.
 	quietFor = time.Second
 )
 
-// Show returns a hot auction's exact state with its newest bids, given its row as PostgreSQL has it. Of an auction that is not hot, or when
-// Redis does not know better or does not answer, it returns false.
+// Show returns a hot auction's exact state with its newest bids, given its row as PostgreSQL has
+// it. Of an auction that is not hot, or when Redis does not know better or does not answer, it
+// returns false.
 func (l *Lane) Show(ctx context.Context, row db.Auction) (newest auction.State, recent []auction.Bid, knows bool) {
 	newest, recent, knows, _ = l.Exact(ctx, row)
 	return newest, recent, knows
 }
 
-// Exact is Show, and tells whether that is all there is to know: the state returned, or where Redis knows nothing of the auction the row
-// itself. It is not while Redis does not answer, or answers nonsense.
-func (l *Lane) Exact(ctx context.Context, row db.Auction) (newest auction.State, recent []auction.Bid, knows, exact bool) {
+// Exact is Show, and tells whether that is all there is to know: the state returned, or where Redis
+// knows nothing of the auction the row itself. It is not while Redis does not answer, or answers
+// nonsense.
+func (l *Lane) Exact(
+	ctx context.Context, row db.Auction,
+) (newest auction.State, recent []auction.Bid, knows, exact bool) {
 	if row.Lane != string(auction.Hot) || row.LaneEpoch == 0 || row.Status != string(auction.Open) {
 		return newest, nil, false, true
 	}

@@ -17,13 +17,16 @@ import (
 // errGarbled says that Redis holds what no script of ours writes.
 var errGarbled = errors.New("hot: Redis holds something that makes no sense")
 
-// amountText is how an amount stands in Redis: seventeen digits, so that texts compare as the amounts do, also those above 2^53 that a
-// Lua number would round. The largest amount and one increment have sixteen digits and a carry.
+// amountText is how an amount stands in Redis: seventeen digits, so that texts compare as the
+// amounts do, also those above 2^53 that a Lua number would round. The largest amount and one
+// increment have sixteen digits and a carry.
 func amountText(a money.Amount) string { return fmt.Sprintf("%017d", a.Minor()) }
 
 // bidText is how an accepted bid stands in Redis, without its key. The script writes the same.
 func bidText(b auction.Bid) string {
-	return fmt.Sprintf("%d:%s:%d:%d:%d:%d", b.BidderID, amountText(b.Amount), b.Seq, b.Paddle, b.AcceptedAt.UnixMicro(), b.ID)
+	return fmt.Sprintf(
+		"%d:%s:%d:%d:%d:%d", b.BidderID, amountText(b.Amount), b.Seq, b.Paddle, b.AcceptedAt.UnixMicro(), b.ID,
+	)
 }
 
 // readBid reads bidText, with the bid's key after it if there is one.
@@ -43,7 +46,8 @@ func readBid(text string, t *terms) (auction.Bid, error) {
 		return auction.Bid{}, fmt.Errorf("%w: bid %q", errGarbled, text)
 	}
 	bid := auction.Bid{
-		ID: n[5], AuctionID: t.ID, Seq: n[2], BidderID: n[0], Paddle: int(n[3]), Amount: money.FromMinor(n[1], t.Currency), AcceptedAt: moment(n[4]),
+		ID: n[5], AuctionID: t.ID, Seq: n[2], BidderID: n[0], Paddle: int(n[3]),
+		Amount: money.FromMinor(n[1], t.Currency), AcceptedAt: moment(n[4]),
 	}
 	if len(parts) > 6 {
 		key, err := uuid.Parse(parts[6])
@@ -69,14 +73,17 @@ func readBids(texts []any, t *terms) ([]auction.Bid, error) {
 // stateFields are what the scripts keep of a state.
 func stateFields(s auction.State, epoch int64) []any {
 	return []any{
-		"epoch", epoch, "status", "OPEN", "fresh", 1, "seller", s.SellerID, "start", s.StartAt.UnixMicro(), "end", s.EndAt.UnixMicro(),
+		"epoch", epoch, "status", "OPEN", "fresh", 1, "seller", s.SellerID, "start", s.StartAt.UnixMicro(), "end",
+		s.EndAt.UnixMicro(),
 		"window", s.SoftClose.Window.Microseconds(), "extend", s.SoftClose.Extend.Microseconds(),
-		"price", amountText(s.CurrentPrice), "minimum", amountText(s.MinimumBid()), "leader", s.LeaderID, "paddle", s.LeaderPaddle,
+		"price", amountText(s.CurrentPrice), "minimum", amountText(s.MinimumBid()), "leader", s.LeaderID, "paddle",
+		s.LeaderPaddle,
 		"seq", s.BidCount, "bidders", s.BidderCount, "version", s.Version,
 	}
 }
 
-// movingFields are the fields of a state that bids move, in the order in which readState takes them.
+// movingFields are the fields of a state that bids move, in the order in which readState takes
+// them.
 var movingFields = []string{"end", "price", "leader", "paddle", "seq", "bidders", "version"}
 
 // readState puts what bids have moved into the auction's terms.

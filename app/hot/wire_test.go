@@ -20,8 +20,10 @@ var usd = money.StoredCurrency("USD", 2)
 func openTerms() *terms {
 	start := time.UnixMicro(1_700_000_000_000_000).UTC()
 	return &terms{epoch: 7, State: auction.State{
-		ID: 42, SellerID: 1, Currency: usd, StartPrice: money.FromMinor(100_000, usd), CurrentPrice: money.FromMinor(100_000, usd),
-		MinIncrement: money.FromMinor(1000, usd), Status: auction.Open, Lane: auction.Hot, StartAt: start, EndAt: start.Add(time.Hour),
+		ID: 42, SellerID: 1, Currency: usd, StartPrice: money.FromMinor(100_000, usd),
+		CurrentPrice: money.FromMinor(100_000, usd),
+		MinIncrement: money.FromMinor(1000, usd), Status: auction.Open, Lane: auction.Hot, StartAt: start,
+		EndAt:         start.Add(time.Hour),
 		OriginalEndAt: start.Add(time.Hour), Version: 1,
 	}}
 }
@@ -32,8 +34,9 @@ func TestABidComesBackAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := rapid.Int64Range(1, 1<<40)
 		bid := auction.Bid{
-			ID: rapid.Int64Range(0, 1<<40).Draw(t, "id"), AuctionID: 42, Seq: whole.Draw(t, "seq"), BidderID: whole.Draw(t, "bidder"),
-			Paddle: rapid.IntRange(1, 1<<20).Draw(t, "paddle"), Key: uuid.New(),
+			ID: rapid.Int64Range(0, 1<<40).Draw(t, "id"), AuctionID: 42, Seq: whole.Draw(t, "seq"),
+			BidderID: whole.Draw(t, "bidder"),
+			Paddle:   rapid.IntRange(1, 1<<20).Draw(t, "paddle"), Key: uuid.New(),
 			Amount:     money.FromMinor(rapid.Int64Range(1, 9_999_999_999_999_999).Draw(t, "amount"), usd),
 			AcceptedAt: time.UnixMicro(rapid.Int64Range(1, 1<<52).Draw(t, "at")).UTC(),
 		}
@@ -62,8 +65,10 @@ func TestWhatIsNoBidIsGarbled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"", "2", "2:1:1:1:1", good + ":not a key", strings.Replace(good, "2:", "x:", 1), strings.Replace(good, ":1:1:", ":0:1:", 1),
-		strings.Replace(good, ":1:1:", ":1:0:", 1), strings.Replace(good, "101000", "-00001", 1), strings.Replace(good, "2:", "99999999999999999999:", 1),
+		"", "2", "2:1:1:1:1", good + ":not a key", strings.Replace(good, "2:", "x:", 1),
+		strings.Replace(good, ":1:1:", ":0:1:", 1),
+		strings.Replace(good, ":1:1:", ":1:0:", 1), strings.Replace(good, "101000", "-00001", 1),
+		strings.Replace(good, "2:", "99999999999999999999:", 1),
 	} {
 		if bid, err := readBid(text, openTerms()); !errors.Is(err, errGarbled) {
 			t.Errorf("%q was read as %+v, %v", text, bid, err)
@@ -81,17 +86,20 @@ func TestReplies(t *testing.T) {
 		word   string
 		good   bool
 	}{
-		"accepted":             {ok(state, []any{"NEW " + bid}, []any{bid + ":" + uuid.NewString()}), "OK", true},
-		"not loaded":           {[]any{"UNLOADED"}, "UNLOADED", true},
-		"frozen":               {[]any{"FROZEN"}, "FROZEN", true},
-		"nothing":              {nil, "", false},
-		"too short":            {[]any{"OK", state}, "", false},
-		"no list":              {ok(state, "NEW", []any{}), "", false},
-		"an answer too many":   {ok(state, []any{"OWN", "OWN"}, []any{}), "", false},
-		"an answer too few":    {ok(state, []any{}, []any{}), "", false},
-		"a state too short":    {ok(state[:6], []any{"OWN"}, []any{}), "", false},
-		"a state with a word":  {ok([]any{"x", "1", "2", "1", "1", "1", "2"}, []any{"OWN"}, []any{}), "", false},
-		"a state out of range": {ok([]any{"1700003600000000", "00000000000101000", "2", "5", "1", "9", "2"}, []any{"OWN"}, []any{}), "", false},
+		"accepted":            {ok(state, []any{"NEW " + bid}, []any{bid + ":" + uuid.NewString()}), "OK", true},
+		"not loaded":          {[]any{"UNLOADED"}, "UNLOADED", true},
+		"frozen":              {[]any{"FROZEN"}, "FROZEN", true},
+		"nothing":             {nil, "", false},
+		"too short":           {[]any{"OK", state}, "", false},
+		"no list":             {ok(state, "NEW", []any{}), "", false},
+		"an answer too many":  {ok(state, []any{"OWN", "OWN"}, []any{}), "", false},
+		"an answer too few":   {ok(state, []any{}, []any{}), "", false},
+		"a state too short":   {ok(state[:6], []any{"OWN"}, []any{}), "", false},
+		"a state with a word": {ok([]any{"x", "1", "2", "1", "1", "1", "2"}, []any{"OWN"}, []any{}), "", false},
+		"a state out of range": {
+			ok([]any{"1700003600000000", "00000000000101000", "2", "5", "1", "9", "2"}, []any{"OWN"}, []any{}), "",
+			false,
+		},
 		"a bid that is none":   {ok(state, []any{"OWN"}, []any{"x"}), "", false},
 		"a clock that is none": {[]any{"OK", state, []any{"OWN"}, []any{}, "now"}, "", false},
 	} {
@@ -110,23 +118,32 @@ func TestAnswers(t *testing.T) {
 	}
 	r := auction.Request{AuctionID: 42, BidderID: 2, Amount: amount, Key: uuid.New()}
 	now := time.UnixMicro(1_700_000_000_000_000).UTC()
-	low, closed, early, field, open := &auction.TooLowError{}, &auction.ClosedError{}, &auction.NotStartedError{}, &auction.FieldError{}, &auction.UnconfirmedError{}
+	var low *auction.TooLowError
+	var closed *auction.ClosedError
+	var early *auction.NotStartedError
+	var field *auction.FieldError
+	var open *auction.UnconfirmedError
 	for text, holds := range map[string]func(auction.Answer) bool{
 		"NEW 2:00000000000101000:1:1:1700000000000000:9": func(a auction.Answer) bool {
 			return a.Refusal == nil && !a.Replayed && a.Bid.Key == r.Key && a.Bid.ID == 9
 		},
-		"AGAIN 2:00000000000101000:1:1:1700000000000000:9": func(a auction.Answer) bool { return a.Refusal == nil && a.Replayed && a.Bid.Key == r.Key },
+		"AGAIN 2:00000000000101000:1:1:1700000000000000:9": func(a auction.Answer) bool {
+			return a.Refusal == nil && a.Replayed && a.Bid.Key == r.Key
+		},
 		"REUSED": func(a auction.Answer) bool { return errors.Is(a.Refusal, auction.ErrKeyReused) },
 		"OWN":    func(a auction.Answer) bool { return errors.Is(a.Refusal, auction.ErrOwnAuction) },
 		"EARLY":  func(a auction.Answer) bool { return errors.As(a.Refusal, &early) && early.StartAt.Equal(now) },
 		"CLOSED 1700003600000000": func(a auction.Answer) bool {
-			return errors.As(a.Refusal, &closed) && closed.EndAt.Equal(now.Add(time.Hour)) && closed.DecidedAt.Equal(now)
+			return errors.As(a.Refusal, &closed) && closed.EndAt.Equal(now.Add(time.Hour)) &&
+				closed.DecidedAt.Equal(now)
 		},
 		"LOW 00000000000105000:1700003600000000": func(a auction.Answer) bool {
-			return errors.As(a.Refusal, &low) && low.CurrentPrice.Minor() == 105_000 && low.MinimumBid.Minor() == 106_000
+			return errors.As(a.Refusal, &low) && low.CurrentPrice.Minor() == 105_000 &&
+				low.MinimumBid.Minor() == 106_000
 		},
 		"ASK own::00000000000105000": func(a auction.Answer) bool {
-			return errors.As(a.Refusal, &open) && open.Questions == auction.Questions{OwnLead: true} && open.MinimumBid.Minor() == 106_000
+			return errors.As(a.Refusal, &open) && open.Questions == auction.Questions{OwnLead: true} &&
+				open.MinimumBid.Minor() == 106_000
 		},
 		"ASK :far:00000000000105000": func(a auction.Answer) bool {
 			return errors.As(a.Refusal, &open) && open.Questions == auction.Questions{FarAbove: true}
@@ -140,10 +157,13 @@ func TestAnswers(t *testing.T) {
 	if fine.Amount, err = money.Parse("1010.001"); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := openTerms().answer(fine, "AMOUNT", now); err != nil || !errors.As(a.Refusal, &field) || field.Field != "amount" {
+	if a, err := openTerms().answer(fine, "AMOUNT", now); err != nil || !errors.As(a.Refusal, &field) ||
+		field.Field != "amount" {
 		t.Errorf("an amount with too many decimals is %+v, %v", a, err)
 	}
-	for _, text := range []string{"", "MAYBE", "NEW", "NEW x", "LOW", "LOW x:y", "CLOSED", "CLOSED soon", "ASK own", "ASK own:far:x"} {
+	for _, text := range []string{
+		"", "MAYBE", "NEW", "NEW x", "LOW", "LOW x:y", "CLOSED", "CLOSED soon", "ASK own", "ASK own:far:x",
+	} {
 		if a, err := openTerms().answer(r, text, now); err == nil {
 			t.Errorf("%q was read as %+v", text, a)
 		}
@@ -155,7 +175,8 @@ func TestEntries(t *testing.T) {
 	key := uuid.NewString()
 	entry := func(change map[string]any) redis.XMessage {
 		values := map[string]any{
-			"bid": "2:00000000000101000:1:1:1700000000000000:9", "request": key, "end": "1700003600000000", "version": "2",
+			"bid": "2:00000000000101000:1:1:1700000000000000:9", "request": key, "end": "1700003600000000",
+			"version": "2",
 		}
 		for name, value := range change {
 			values[name] = value
@@ -163,11 +184,14 @@ func TestEntries(t *testing.T) {
 		return redis.XMessage{ID: "1-0", Values: values}
 	}
 	read, err := readEntries([]redis.XMessage{entry(nil)}, openTerms())
-	if err != nil || read[0].bid.Key.String() != key || read[0].version != 2 || read[0].endAt.UnixMicro() != 1700003600000000 {
+	if err != nil || read[0].bid.Key.String() != key || read[0].version != 2 ||
+		read[0].endAt.UnixMicro() != 1700003600000000 {
 		t.Fatalf("%+v %v", read, err)
 	}
 	for name, value := range map[string]any{"bid": "x", "request": "x", "end": nil, "version": "two"} {
-		if read, err := readEntries([]redis.XMessage{entry(nil), entry(map[string]any{name: value})}, openTerms()); !errors.Is(err, errGarbled) {
+		if read, err := readEntries(
+			[]redis.XMessage{entry(nil), entry(map[string]any{name: value})}, openTerms(),
+		); !errors.Is(err, errGarbled) {
 			t.Errorf("%s %v: %+v %v", name, value, read, err)
 		}
 	}
@@ -183,7 +207,9 @@ func TestReplayFindsEveryDifference(t *testing.T) {
 	for i := range 3 {
 		amount, _ := money.Parse(money.FromMinor(int64(101_000+i*1000), usd).String())
 		memory := auction.Memory{ByKey: map[uuid.UUID]auction.Bid{}, Paddles: map[int64]int{}}
-		next, accepted, _ := state.Fold([]auction.Request{{AuctionID: 42, BidderID: int64(2 + i), Amount: amount, Key: uuid.New()}}, memory, at)
+		next, accepted, _ := state.Fold(
+			[]auction.Request{{AuctionID: 42, BidderID: int64(2 + i), Amount: amount, Key: uuid.New()}}, memory, at,
+		)
 		bid := accepted[0]
 		bid.ID = int64(i + 1)
 		entries = append(entries, entry{bid: bid, endAt: next.EndAt, version: next.Version})

@@ -35,7 +35,8 @@ var errStopped = errors.New("hot: the auction is stopped")
 // errEarly says that the end has not come by Redis's clock.
 var errEarly = errors.New("hot: it is not the end yet")
 
-// Withdrawn is an auction that Redis decides no more, with all that it has decided in the caller's transaction.
+// Withdrawn is an auction that Redis decides no more, with all that it has decided in the caller's
+// transaction.
 type Withdrawn struct {
 	State auction.State
 	Now   time.Time // Redis's clock when it stopped deciding; zero if Redis had nothing of the auction
@@ -48,10 +49,12 @@ type Withdrawn struct {
 	disputed bool
 }
 
-// Withdraw stops the deciding in Redis for an auction whose row the caller has locked in its transaction, and writes what Redis has decided
-// to the log there. After the commit the caller calls Done, after a rollback LetGo; if neither happens the next bid finds the auction frozen
-// and loads it anew. With force an auction that was stopped is withdrawn too: from the first bid on that Redis took and the rulebook would
-// not have, its stream is set aside in Redis, for people to look at.
+// Withdraw stops the deciding in Redis for an auction whose row the caller has locked in its
+// transaction, and writes what Redis has decided to the log there. After the commit the caller
+// calls Done, after a rollback LetGo; if neither happens the next bid finds the auction frozen and
+// loads it anew. With force an auction that was stopped is withdrawn too: from the first bid on
+// that Redis took and the rulebook would not have, its stream is set aside in Redis, for people to
+// look at.
 func (l *Lane) Withdraw(ctx context.Context, q *db.Queries, row db.Auction, force bool) (*Withdrawn, error) {
 	how := freezeHold
 	if force {
@@ -61,9 +64,9 @@ func (l *Lane) Withdraw(ctx context.Context, q *db.Queries, row db.Auction, forc
 	return w, StoreFault(err)
 }
 
-// WithdrawDue is [Lane.Withdraw] for an auction that is to be closed. It returns nil, and Redis goes
-// on deciding, if the end has not come by Redis's clock: a bid may have moved it. It also returns nil
-// for an auction that was stopped, which somebody must look at.
+// WithdrawDue is [Lane.Withdraw] for an auction that is to be closed. It returns nil, and Redis
+// goes on deciding, if the end has not come by Redis's clock: a bid may have moved it. It also
+// returns nil for an auction that was stopped, which somebody must look at.
 func (l *Lane) WithdrawDue(ctx context.Context, q *db.Queries, row db.Auction) (*Withdrawn, error) {
 	w, err := l.withdraw(ctx, q, row, freezeClose)
 	if errors.Is(err, errEarly) || errors.Is(err, errStopped) {
@@ -76,7 +79,9 @@ func (l *Lane) withdraw(ctx context.Context, q *db.Queries, row db.Auction, how 
 	if err := l.house.Ready(); err != nil {
 		return nil, err // without the house's id Redis would seem to have nothing of the auction
 	}
-	w := &Withdrawn{State: row.State(), lane: l, names: l.namesOf(row.ID, row.LaneEpoch), epoch: row.LaneEpoch, token: newToken()}
+	w := &Withdrawn{
+		State: row.State(), lane: l, names: l.namesOf(row.ID, row.LaneEpoch), epoch: row.LaneEpoch, token: newToken(),
+	}
 	answer, err := freezeScript.Run(ctx, l.client, []string{w.names.state}, w.epoch, how, w.token).StringSlice()
 	if err != nil {
 		return nil, away(err)
@@ -145,11 +150,15 @@ func (w *Withdrawn) drainAgreed(ctx context.Context, q *db.Queries, row db.Aucti
 	}
 }
 
-// Done removes the auction from Redis, but for what is disputed. The transaction that withdrew it is committed.
+// Done removes the auction from Redis, but for what is disputed. The transaction that withdrew it
+// is committed.
 func (w *Withdrawn) Done(ctx context.Context) {
 	if w.disputed {
 		l, kept := w.lane, w.names.disputed()
-		l.log.Error("hot: what is disputed is set aside in Redis", "auctionId", w.State.ID, "afterBid", w.State.BidCount, "key", kept)
+		l.log.Error(
+			"hot: what is disputed is set aside in Redis", "auctionId", w.State.ID, "afterBid", w.State.BidCount, "key",
+			kept,
+		)
 		if err := l.client.Rename(context.WithoutCancel(ctx), w.names.log, kept).Err(); err != nil {
 			l.log.Error("hot: disputed bids stay under their old key", "key", w.names.log, "error", err)
 			return
@@ -158,7 +167,8 @@ func (w *Withdrawn) Done(ctx context.Context) {
 	w.lane.discard(ctx, w.names)
 }
 
-// LetGo lets Redis go on deciding. The transaction that withdrew the auction is, or will be, rolled back.
+// LetGo lets Redis go on deciding. The transaction that withdrew the auction is, or will be, rolled
+// back.
 func (w *Withdrawn) LetGo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisWithin)
 	defer cancel()

@@ -1,8 +1,10 @@
-// Package identity knows which house this is: the id that a migration made and PostgreSQL keeps. Whatever nodes say and keep in Redis carries
-// it, so that several houses beside one Redis are told apart.
+// Package identity knows which house this is: the id that a migration made and PostgreSQL keeps.
+// Whatever nodes say and keep in Redis carries it, so that several houses beside one Redis are told
+// apart.
 //
-// A copy of a house has the same id. So each database leaves its mark under the id in Redis, and a house that finds the mark of another
-// database there does not use that Redis until an operator has said which of the two it is. docs/decisions/house-identity.md says why.
+// A copy of a house has the same id. So each database leaves its mark under the id in Redis, and a
+// house that finds the mark of another database there does not use that Redis until an operator has
+// said which of the two it is. docs/decisions/house-identity.md says why.
 package identity
 
 import (
@@ -26,9 +28,11 @@ import (
 )
 
 const (
-	// findAgain is the pause between tries to learn the identity at the start, while a store is away.
+	// findAgain is the pause between tries to learn the identity at the start, while a store is
+	// away.
 	findAgain = 250 * time.Millisecond
-	// lookEvery is how often the mark is looked at afterwards: a Redis that came back empty has none, and another house may have come.
+	// lookEvery is how often the mark is looked at afterwards: a Redis that came back empty has
+	// none, and another house may have come.
 	lookEvery = 5 * time.Second
 	// lookWithin bounds one look: two questions that a healthy store answers in a millisecond.
 	lookWithin = 2 * time.Second
@@ -36,8 +40,10 @@ const (
 
 // Errors of a house that may not use the Redis it was given.
 var (
-	ErrCopy = errors.New("identity: another database has used this Redis under this house's id, so one of the two is a copy: " +
-		"give the copy an id of its own with \"martelo house renew\", or, if this is the house itself in a new place, say so with \"martelo house claim\"")
+	ErrCopy = errors.New("identity: another database has used this Redis under this house's id, so one of the two " +
+		"is a copy: " +
+		"give the copy an id of its own with \"martelo house renew\", or, if this is the house itself in a new place, " +
+		"say so with \"martelo house claim\"")
 	ErrRenewed = errors.New("identity: the house was given a new id while this node ran: start the node again")
 )
 
@@ -49,8 +55,9 @@ var markText string
 
 var markScript = redis.NewScript(markText)
 
-// House is what a node knows about its identity. It is a hook of Redis clients: through a client that has it no command leaves the node
-// before the identity is known, nor after the Redis has proved to be another's.
+// House is what a node knows about its identity. It is a hook of Redis clients: through a client
+// that has it no command leaves the node before the identity is known, nor after the Redis has
+// proved to be another's.
 type House struct {
 	pool   *pgxpool.Pool
 	client *redis.Client
@@ -65,7 +72,8 @@ type found struct {
 	err           error // ErrCopy or ErrRenewed
 }
 
-// New makes a house that knows nothing yet. It connects to nothing; only the client's options are used.
+// New makes a house that knows nothing yet. It connects to nothing; only the client's options are
+// used.
 func New(pool *pgxpool.Pool, client *redis.Client, log *slog.Logger) *House {
 	options := *client.Options()
 	options.Dialer = nil // it holds on to the old options' time-outs
@@ -97,8 +105,8 @@ func (h *House) UnnamedEpochs() int64 {
 	return 0
 }
 
-// Ready returns nil once the house may use its Redis. The error wraps auction.ErrUnavailable, and ErrCopy or ErrRenewed where it
-// takes an operator.
+// Ready returns nil once the house may use its Redis. The error wraps auction.ErrUnavailable, and
+// ErrCopy or ErrRenewed where it takes an operator.
 func (h *House) Ready() error {
 	switch f := h.known.Load(); {
 	case f == nil:
@@ -109,7 +117,8 @@ func (h *House) Ready() error {
 	return nil
 }
 
-// Run learns the identity as soon as both stores answer, and looks at the mark from then on, until ctx ends.
+// Run learns the identity as soon as both stores answer, and looks at the mark from then on, until
+// ctx ends.
 func (h *House) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = h.Find(ctx) // a store that is away is reported by the rooms that need it
@@ -124,8 +133,8 @@ func (h *House) Run(ctx context.Context) {
 	}
 }
 
-// Find looks once. It returns nil if the house may use its Redis, ErrCopy or ErrRenewed if it may not, and another error if a store did not
-// answer, which changes nothing about what is known.
+// Find looks once. It returns nil if the house may use its Redis, ErrCopy or ErrRenewed if it may
+// not, and another error if a store did not answer, which changes nothing about what is known.
 func (h *House) Find(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -185,7 +194,8 @@ func (h *House) mark(ctx context.Context, id, ours string) (string, error) {
 	return there, err
 }
 
-// Claim says that this database is the house itself, whatever mark Redis has: it was moved, by a dump or an upgrade. It returns the id.
+// Claim says that this database is the house itself, whatever mark Redis has: it was moved, by a
+// dump or an upgrade. It returns the id.
 func (h *House) Claim(ctx context.Context) (string, error) {
 	f, mark, err := read(ctx, h.pool)
 	if err != nil {
@@ -194,7 +204,8 @@ func (h *House) Claim(ctx context.Context) (string, error) {
 	return f.id, h.client.Set(ctx, markKey(f.id), mark, 0).Err()
 }
 
-// Renew makes a house of its own of a copy, and returns its id. Nodes that run would go on under the old one, so there must be none.
+// Renew makes a house of its own of a copy, and returns its id. Nodes that run would go on under
+// the old one, so there must be none.
 func Renew(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -203,7 +214,10 @@ func Renew(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 			return err
 		}
 		if nodes > 0 {
-			return errors.New("house renew: stop the nodes first; this database has " + strconv.FormatInt(nodes, 10) + " connections of theirs")
+			return errors.New(
+				"house renew: stop the nodes first; this database has " + strconv.FormatInt(nodes, 10) +
+					" connections of theirs",
+			)
 		}
 		renewed, err := q.HouseRenew(ctx)
 		id = renewed.String()

@@ -28,8 +28,8 @@ const (
 	waitingMax = 16384
 )
 
-// bidderPrefix begins the keys of all bidders. They share a hash tag, so that one script may ask about many on a cluster too; its one
-// shard answers a hundred thousand a second.
+// bidderPrefix begins the keys of all bidders. They share a hash tag, so that one script may ask
+// about many on a cluster too; its one shard answers a hundred thousand a second.
 const bidderPrefix = "bidder:{recent}:"
 
 //go:embed bids.lua
@@ -43,11 +43,13 @@ type question struct {
 	answer   chan time.Duration
 }
 
-// Bid counts a request to bid and returns 0, or, when it is one too many, how long to wait before it is sent again; then it is not
-// counted. Copies of one bid (the same key in the same auction) count once among the different bids.
+// Bid counts a request to bid and returns 0, or, when it is one too many, how long to wait before
+// it is sent again; then it is not counted. Copies of one bid (the same key in the same auction)
+// count once among the different bids.
 func (l *Limits) Bid(ctx context.Context, bidderID, auctionID int64, key uuid.UUID) time.Duration {
 	q := &question{
-		key: bidderPrefix + l.house.ID() + ":" + strconv.FormatInt(bidderID, 10), bid: strconv.FormatInt(auctionID, 10) + ":" + key.String(),
+		key:    bidderPrefix + l.house.ID() + ":" + strconv.FormatInt(bidderID, 10),
+		bid:    strconv.FormatInt(auctionID, 10) + ":" + key.String(),
 		answer: make(chan time.Duration, 1),
 	}
 	if l.breaker.open() {
@@ -79,7 +81,8 @@ func (l *Limits) askAbout(ctx context.Context, some []*question) {
 	var waits []int64
 	answered := l.ask(ctx, func(ctx context.Context) error {
 		return loop.Safely(func() (err error) { // whatever happens, somebody waits for each answer
-			if waits, err = bidsScript.Run(ctx, l.client, keys, arguments...).Int64Slice(); err == nil && len(waits) != len(some) {
+			if waits, err = bidsScript.Run(ctx, l.client, keys, arguments...).Int64Slice(); err == nil &&
+				len(waits) != len(some) {
 				err = fmt.Errorf("limits: %d answers to %d questions", len(waits), len(some))
 			}
 			return err

@@ -8,7 +8,8 @@ import (
 const (
 	// failuresMax in a row open the breaker; fewer are a hiccup, and each costs one bid askWithin.
 	failuresMax = 3
-	// restFor is how long Redis is left alone then. After it one question at a time tries whether Redis is back.
+	// restFor is how long Redis is left alone then. After it one question at a time tries whether
+	// Redis is back.
 	restFor = time.Second
 )
 
@@ -16,8 +17,8 @@ const (
 type breaker struct {
 	mu       sync.Mutex
 	failures int
-	// until is when the next question may be asked, by this process's own clock, which measures a span here. It matters while the
-	// breaker is open.
+	// until is when the next question may be asked, by this process's own clock, which measures a
+	// span here. It matters while the breaker is open.
 	until time.Time
 }
 

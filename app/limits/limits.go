@@ -23,16 +23,18 @@ import (
 )
 
 const (
-	// askWithin is how long a limit may take to answer: some hundred times what it usually takes, and still not felt.
+	// askWithin is how long a limit may take to answer: some hundred times what it usually takes,
+	// and still not felt.
 	askWithin = 80 * time.Millisecond
 	// connectionsIdle are kept open, so that the first bids after a pause do not wait for new ones.
 	connectionsIdle = 4
-	// connectionsMax bounds the questions that are under way at once on a node; the script takes some 50 µs.
+	// connectionsMax bounds the questions that are under way at once on a node; the script takes
+	// some 50 µs.
 	connectionsMax = 32
 )
 
-// readyKind names the key that is written to see whether Redis takes writes. It means nothing, and goes by itself after
-// readyKeyFor.
+// readyKind names the key that is written to see whether Redis takes writes. It means nothing, and
+// goes by itself after readyKeyFor.
 const (
 	readyKind   = "ready"
 	readyKeyFor = time.Minute
@@ -53,8 +55,9 @@ type Limits struct {
 	questions *batch.Queue[struct{}, *question]
 }
 
-// Open makes limits that are counted in the Redis a client is for. It has connections of its own, with deadlines of its own; it does
-// not connect yet. What is counted for one house does not count for another that shares its Redis.
+// Open makes limits that are counted in the Redis a client is for. It has connections of its own,
+// with deadlines of its own; it does not connect yet. What is counted for one house does not count
+// for another that shares its Redis.
 func Open(of *redis.Client, house *identity.House, log *slog.Logger) *Limits {
 	return open(of, house, log, askWithin)
 }
@@ -71,8 +74,9 @@ func open(of *redis.Client, house *identity.House, log *slog.Logger, within time
 	client := redis.NewClient(&options)
 	client.AddHook(house)
 	return &Limits{
-		client: client, house: house, within: within, attempts: redis_rate.NewLimiter(client), log: log, attemptsPerAddress: AttemptsPerAddressDefault,
-		questions: batch.New[struct{}, *question](questionsMax, waitingMax),
+		client: client, house: house, within: within, attempts: redis_rate.NewLimiter(client), log: log,
+		attemptsPerAddress: AttemptsPerAddressDefault,
+		questions:          batch.New[struct{}, *question](questionsMax, waitingMax),
 	}
 }
 
@@ -106,7 +110,8 @@ func (l *Limits) Ping(ctx context.Context) error {
 	return l.client.Set(ctx, l.key(readyKind, ""), "", readyKeyFor).Err()
 }
 
-// ask asks a question within askWithin, unless Redis has just failed. It tells whether there is an answer.
+// ask asks a question within askWithin, unless Redis has just failed. It tells whether there is an
+// answer.
 func (l *Limits) ask(ctx context.Context, question func(context.Context) error) bool {
 	if !l.breaker.allows() {
 		return false

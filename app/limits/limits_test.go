@@ -57,7 +57,8 @@ func opened(t *testing.T, l *limits.Limits) *limits.Limits {
 	return l
 }
 
-// within runs something that must be over in less than a second to mean anything, again until it is: the machine may be busy.
+// within runs something that must be over in less than a second to mean anything, again until it
+// is: the machine may be busy.
 func within(t *testing.T, try func(bidder int64)) {
 	t.Helper()
 	for bidder := int64(1); ; bidder++ {
@@ -114,7 +115,10 @@ func TestCopiesOfABidCountOnce(t *testing.T) {
 		}
 	})
 	if copies != 20 || others != 4 || copyAfter != 1 || sameKeyElsewhere != 0 {
-		t.Errorf("let through: %d of 20 copies, %d of 4 others, %d of 1 copy after them, %d of 0 bids elsewhere", copies, others, copyAfter, sameKeyElsewhere)
+		t.Errorf(
+			"let through: %d of 20 copies, %d of 4 others, %d of 1 copy after them, %d of 0 bids elsewhere", copies,
+			others, copyAfter, sameKeyElsewhere,
+		)
 	}
 }
 
@@ -158,7 +162,8 @@ func TestARefusedBidIsNotRecorded(t *testing.T) {
 	if !strings.Contains(memory, "42:"+last.String()) || strings.Contains(memory, refused.String()) {
 		t.Errorf("of accepted %s and refused %s the memory is %q", last, refused, memory)
 	}
-	if bids, requests, _ := strings.Cut(memory, "|"); strings.Count(bids, ";") != 5 || len(strings.Fields(requests)) != 5 {
+	if bids, requests, _ := strings.Cut(memory, "|"); strings.Count(bids, ";") != 5 ||
+		len(strings.Fields(requests)) != 5 {
 		t.Errorf("the memory of five bids is %q", memory)
 	}
 	if kept <= 0 || kept > time.Second {
@@ -195,7 +200,9 @@ func TestTwoHousesCountApart(t *testing.T) {
 	if _, err := identity.Renew(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	ours, theirs := patientIn(t, client, dbtest.Identity(t, pool, client)), patientIn(t, client, dbtest.Identity(t, other, client))
+	ours, theirs := patientIn(t, client, dbtest.Identity(t, pool, client)), patientIn(
+		t, client, dbtest.Identity(t, other, client),
+	)
 	within(t, func(bidder int64) {
 		for range 5 {
 			ours.Bid(t.Context(), bidder, 42, uuid.New())
@@ -258,7 +265,8 @@ func TestTheWaitIsLongEnough(t *testing.T) {
 			key = uuid.New()
 		}
 	}
-	timer := time.NewTimer(wait + 10*time.Millisecond) // the span that is under test, not a guess at when something is done
+	// The span that is under test, not a guess at when something is done.
+	timer := time.NewTimer(wait + 10*time.Millisecond)
 	<-timer.C
 	if again := l.Bid(t.Context(), 7, 42, key); again != 0 {
 		t.Errorf("after %v still to wait %v", wait, again)
@@ -418,7 +426,8 @@ func TestARedisThatTakesNoWrites(t *testing.T) {
 		house := dbtest.Identity(t, dbtest.Pool(t), dbtest.Redis(t))
 		l := limits.Open(asking, house, slog.New(slog.NewTextHandler(&log, nil))).WithMetrics(metrics)
 		countedHere(t, l)
-		if !strings.Contains(log.String(), "Redis refuses to count") || strings.Contains(log.String(), "does not answer") {
+		if !strings.Contains(log.String(), "Redis refuses to count") ||
+			strings.Contains(log.String(), "does not answer") {
 			t.Errorf("%s: the log says %s", name, log.String())
 		}
 		if got := gauge(t, metrics); got != 1 {
@@ -464,7 +473,9 @@ func TestTriesToSignIn(t *testing.T) {
 			t.Errorf("%s is a way around", same)
 		}
 	}
-	elsewhere, known := limits.Try{Address: "192.0.2.2", Email: stranger.Email}, limits.Try{Address: stranger.Address, Email: stranger.Email, Device: "known"}
+	elsewhere, known := limits.Try{Address: "192.0.2.2", Email: stranger.Email}, limits.Try{
+		Address: stranger.Address, Email: stranger.Email, Device: "known",
+	}
 	for range 3 {
 		if wait := l.SignIn(t.Context(), elsewhere); wait != 0 {
 			t.Errorf("an address without failures waits %v", wait)
@@ -506,7 +517,9 @@ func TestTheDelayGrows(t *testing.T) {
 	try := limits.Try{Address: "192.0.2.1", Email: "ana@example.com"}
 	guess(t, l, try)
 	place := client.Keys(t.Context(), "{place:*").Val()[0]
-	for tries, want := range map[int]time.Duration{6: time.Second, 7: 2 * time.Second, 10: 16 * time.Second, 40: 15 * time.Minute, 4000: 15 * time.Minute} {
+	for tries, want := range map[int]time.Duration{
+		6: time.Second, 7: 2 * time.Second, 10: 16 * time.Second, 40: 15 * time.Minute, 4000: 15 * time.Minute,
+	} {
 		now := client.Time(t.Context()).Val()
 		memory := strconv.Itoa(tries) + " " + strconv.FormatInt(now.UnixMicro(), 10)
 		if err := client.Set(t.Context(), place, memory, time.Hour).Err(); err != nil {
@@ -518,7 +531,9 @@ func TestTheDelayGrows(t *testing.T) {
 			}
 		}
 		ago := now.Add(-want - time.Second).UnixMicro()
-		if err := client.Set(t.Context(), place, strconv.Itoa(tries)+" "+strconv.FormatInt(ago, 10), time.Hour).Err(); err != nil {
+		if err := client.Set(
+			t.Context(), place, strconv.Itoa(tries)+" "+strconv.FormatInt(ago, 10), time.Hour,
+		).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if wait := l.SignIn(t.Context(), try); wait != 0 {

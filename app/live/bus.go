@@ -16,15 +16,19 @@ import (
 )
 
 const (
-	// subscribeMax is how many channels one SUBSCRIBE names, and subscribeEvery the pause after it: Redis serves others in between.
+	// subscribeMax is how many channels one SUBSCRIBE names, and subscribeEvery the pause after it:
+	// Redis serves others in between.
 	subscribeMax   = 500
 	subscribeEvery = 10 * time.Millisecond
-	// probeEvery is how often a node publishes to its own channel. That the message comes back proves what an answer to PING
-	// does not: that messages are delivered on the connection that waits for them.
+	// probeEvery is how often a node publishes to its own channel. That the message comes back
+	// proves what an answer to PING does not: that messages are delivered on the connection that
+	// waits for them.
 	probeEvery = time.Second
-	// silentMax is how long nothing may come; then the connection is given up. Down is known within three seconds.
+	// silentMax is how long nothing may come; then the connection is given up. Down is known within
+	// three seconds.
 	silentMax = 2500 * time.Millisecond
-	// connectAgain and connectAgainMax are between which the pause before the next connection grows; each is cut by up to half at random.
+	// connectAgain and connectAgainMax are between which the pause before the next connection
+	// grows; each is cut by up to half at random.
 	connectAgain    = 100 * time.Millisecond
 	connectAgainMax = time.Second
 )
@@ -32,8 +36,8 @@ const (
 // errSilent says that nothing came for silentMax, not even what the node sent itself.
 var errSilent = errors.New("live: Redis is silent")
 
-// bus brings in what other nodes announce: one subscription for each watched auction, all on one connection. The set
-// that is wanted is kept here; each new connection subscribes to all of it.
+// bus brings in what other nodes announce: one subscription for each watched auction, all on one
+// connection. The set that is wanted is kept here; each new connection subscribes to all of it.
 type bus struct {
 	client *redis.Client
 	house  *identity.House
@@ -143,8 +147,9 @@ func (c *connection) run(ctx context.Context) error {
 	return err
 }
 
-// receive takes in messages until the connection fails or is closed. It waits without a time limit, since one that struck in
-// the middle of a message would lose its place in the stream; prove notices silence instead.
+// receive takes in messages until the connection fails or is closed. It waits without a time limit,
+// since one that struck in the middle of a message would lose its place in the stream; prove
+// notices silence instead.
 func (c *connection) receive(ctx context.Context) error {
 	for {
 		received, err := c.pubsub.Receive(ctx)
@@ -182,7 +187,8 @@ func (b *bus) message(m *redis.Message) {
 	case errors.Is(err, errForeign):
 		b.hub.metrics.foreign.Inc()
 		b.hub.foreignOnce.Do(func() {
-			b.hub.log.Warn("live: another house uses this Redis, or a node of an older release; its messages are dropped; said once, counted in martelo_live_foreign_messages_total",
+			b.hub.log.Warn("live: another house uses this Redis, or a node of an older release; its messages are "+
+				"dropped; said once, counted in martelo_live_foreign_messages_total",
 				"channel", m.Channel)
 		})
 	case err != nil:
@@ -192,7 +198,8 @@ func (b *bus) message(m *redis.Message) {
 	}
 }
 
-// confirmed has the auction's state read: what was announced before the subscription held went by unheard.
+// confirmed has the auction's state read: what was announced before the subscription held went by
+// unheard.
 func (b *bus) confirmed(id int64) {
 	b.mu.Lock()
 	since, wanted := b.wanted[id]

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// clockEvery is how often the clock is compared with PostgreSQL's; clocks of machines drift apart by some ms a minute at worst.
+	// clockEvery is how often the clock is compared with PostgreSQL's; clocks of machines drift
+	// apart by some ms a minute at worst.
 	clockEvery = 30 * time.Second
 	// clockSamples are taken each time; the one with the shortest round trip counts.
 	clockSamples = 5
@@ -21,8 +22,9 @@ const (
 	clockAgain = time.Second
 )
 
-// Clock estimates PostgreSQL's clock, to show it and count down by it. Nothing is ever decided by it. Between comparisons it
-// runs on this machine's monotonic clock, so that setting the machine's time does not move it.
+// Clock estimates PostgreSQL's clock, to show it and count down by it. Nothing is ever decided by
+// it. Between comparisons it runs on this machine's monotonic clock, so that setting the machine's
+// time does not move it.
 type Clock struct {
 	pool   *pgxpool.Pool
 	began  time.Time    // with its monotonic reading
@@ -31,8 +33,8 @@ type Clock struct {
 
 func newClock(pool *pgxpool.Pool) *Clock { return &Clock{pool: pool, began: time.Now()} }
 
-// Now is about what PostgreSQL's clock_timestamp() would say, in UTC: off by half a round trip at most. Before PostgreSQL was
-// reached for the first time it is this machine's time.
+// Now is about what PostgreSQL's clock_timestamp() would say, in UTC: off by half a round trip at
+// most. Before PostgreSQL was reached for the first time it is this machine's time.
 func (c *Clock) Now() time.Time {
 	return c.local().Add(time.Duration(c.offset.Load())).UTC()
 }
@@ -51,7 +53,8 @@ func (c *Clock) run(ctx context.Context) {
 	}
 }
 
-// compare measures the offset: the server's time lies, most likely, in the middle of the shortest round trip.
+// compare measures the offset: the server's time lies, most likely, in the middle of the shortest
+// round trip.
 func (c *Clock) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
 	defer cancel()

@@ -15,7 +15,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// guest is a viewer of auction 1 on a hub that is moved by hand. Each write waits until the test takes it.
+// guest is a viewer of auction 1 on a hub that is moved by hand. Each write waits until the test
+// takes it.
 type guest struct {
 	t       testing.TB
 	hub     *live.Hub
@@ -86,7 +87,8 @@ func (g *guest) getsNothing() {
 	g.gets()
 }
 
-// What comes while a viewer is being sent something is sent to it afterwards, once, and only the newest.
+// What comes while a viewer is being sent something is sent to it afterwards, once, and only the
+// newest.
 func TestNewsDuringAWriteIsNotLost(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
@@ -172,7 +174,8 @@ func TestOwnAnnouncementsNeedNobody(t *testing.T) {
 	g.gets(2)
 }
 
-// After a subscription was lost and made again, the database is asked at once what went by meanwhile.
+// After a subscription was lost and made again, the database is asked at once what went by
+// meanwhile.
 func TestResubscribingCatchesUp(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)

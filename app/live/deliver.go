@@ -9,8 +9,8 @@ import (
 // pens are what writing takes, kept so that it allocates nothing.
 var pens = sync.Pool{New: func() any { return newPen() }}
 
-// deliver sends what is new with writes that do not block. Only when the socket is full does a goroutine wait for it, so that
-// nobody else does. The caller owns the viewer.
+// deliver sends what is new with writes that do not block. Only when the socket is full does a
+// goroutine wait for it, so that nobody else does. The caller owns the viewer.
 func (v *Viewer) deliver() {
 	p := pens.Get().(*pen)
 	defer func() {
@@ -53,7 +53,8 @@ func (v *Viewer) deliver() {
 	}
 }
 
-// spill waits, for a bounded time, until a full socket has taken what is left, and then goes on with what is newest.
+// spill waits, for a bounded time, until a full socket has taken what is left, and then goes on
+// with what is newest.
 func (v *Viewer) spill(rest net.Buffers, end *ending) {
 	_ = v.conn.SetWriteDeadline(time.Now().Add(v.hub.timing.writeWithin)) // when it fails so does the write
 	if _, err := rest.WriteTo(v.conn); err != nil {

@@ -12,7 +12,8 @@ import (
 const (
 	// tickEvery is the contract's bound: at most one update per auction and viewer in this time.
 	tickEvery = 150 * time.Millisecond
-	// beatEvery is how often each viewer gets the clock, with room to the contract's 15 s. Viewers are spread over beatSlots.
+	// beatEvery is how often each viewer gets the clock, with room to the contract's 15 s. Viewers
+	// are spread over beatSlots.
 	beatEvery = 12 * time.Second
 	beatSlots = 12
 	// secondBeatAfter is how soon after its first clock a viewer is sent another, give or take as
@@ -21,14 +22,17 @@ const (
 	secondBeatAfter = 250 * time.Millisecond
 	// writeWithin is how long a viewer whose socket is full may take before it is cut.
 	writeWithin = 10 * time.Second
-	// acknowledgedWithin is how long sent data may stay unacknowledged before the system ends the connection.
+	// acknowledgedWithin is how long sent data may stay unacknowledged before the system ends the
+	// connection.
 	acknowledgedWithin = 20 * time.Second
-	// sendBuffer, in bytes, bounds what a stalled viewer holds in the system, and how stale what it reads later is.
+	// sendBuffer, in bytes, bounds what a stalled viewer holds in the system, and how stale what it
+	// reads later is.
 	sendBuffer = 16 << 10
 	// frameKept is how long a rendered frame is kept for viewers that are a little behind.
 	frameKept = 2 * time.Second
-	// comeBackSoonest and comeBackLatest are between which a viewer that is sent away is asked to come back, so that a restart does not
-	// bring all of them in one instant and yet nobody misses three seconds.
+	// comeBackSoonest and comeBackLatest are between which a viewer that is sent away is asked to
+	// come back, so that a restart does not bring all of them in one instant and yet nobody misses
+	// three seconds.
 	comeBackSoonest = 300 * time.Millisecond
 	comeBackLatest  = 1500 * time.Millisecond
 	// drainStep is how finely a drain is spread out.
@@ -41,17 +45,21 @@ type timing struct {
 	lingerMax                            int
 }
 
-var defaultTiming = timing{tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery, lingerMax: lingerMax}
+var defaultTiming = timing{
+	tick: tickEvery, linger: lingerFor, writeWithin: writeWithin, reconcile: reconcileEvery, lingerMax: lingerMax,
+}
 
-// Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000 from one address. However many are
-// allowed, an eighth of the files that the process may open is left for those who bid.
+// Limits bound how many viewers a node lets in. Zero fields mean the defaults: 50,000 in all, 1000
+// from one address. However many are allowed, an eighth of the files that the process may open is
+// left for those who bid.
 type Limits struct {
 	Viewers           int
 	ViewersPerAddress int
 }
 
 const (
-	// viewersMax at some 4 KiB each in Go and 4 in the kernel is 400 MB; beyond it another node is due.
+	// viewersMax at some 4 KiB each in Go and 4 in the kernel is 400 MB; beyond it another node is
+	// due.
 	viewersMax = 50_000
 	// viewersPerAddressMax is generous: a campus or a mobile network shares one address.
 	viewersPerAddressMax = 1000
@@ -212,8 +220,9 @@ func (d *door) secondBeat(viewers []*Viewer) []*Viewer {
 	return viewers
 }
 
-// Drain lets nobody in any more and asks all viewers, evenly over d, to come back after a short random while: to another node.
-// It returns when all are gone or ctx ends. Run goes on meanwhile, and the last prices still go out.
+// Drain lets nobody in any more and asks all viewers, evenly over d, to come back after a short
+// random while: to another node. It returns when all are gone or ctx ends. Run goes on meanwhile,
+// and the last prices still go out.
 func (h *Hub) Drain(ctx context.Context, d time.Duration) {
 	viewers := h.door.close()
 	started := time.Now()

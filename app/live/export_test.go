@@ -8,7 +8,8 @@ import (
 	"martelo/app/auction"
 )
 
-// Hurry shortens what tests would otherwise wait for. It is called before Run and before the first viewer.
+// Hurry shortens what tests would otherwise wait for. It is called before Run and before the first
+// viewer.
 func (h *Hub) Hurry(linger, writeWithin time.Duration) {
 	h.timing.linger, h.timing.writeWithin = linger, writeWithin
 }

@@ -69,7 +69,8 @@ func TestChangesBetweenTwoTicksAreOne(t *testing.T) {
 	}
 }
 
-// What is over is told once, as the last of an auction, and as the first to who comes later. The clock goes on.
+// What is over is told once, as the last of an auction, and as the first to who comes later. The
+// clock goes on.
 func TestLastStateIsLast(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 2)
@@ -182,7 +183,8 @@ func pair(t testing.TB) (server, client net.Conn) {
 	return server, client
 }
 
-// stall lets a viewer in that never reads, with as little room for what it is sent as the system allows.
+// stall lets a viewer in that never reads, with as little room for what it is sent as the system
+// allows.
 func (n *node) stall(id int64) {
 	n.t.Helper()
 	server, client := pair(n.t)
@@ -196,7 +198,8 @@ func (n *node) stall(id int64) {
 	v.TakeOver(server, nil)
 }
 
-// Thousands of joins, leaves and changes at once: whoever is in at the end has the newest state of everything.
+// Thousands of joins, leaves and changes at once: whoever is in at the end has the newest state of
+// everything.
 func TestChurnConverges(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 10)
@@ -254,7 +257,8 @@ func TestChurnConverges(t *testing.T) {
 	})
 }
 
-// An auction that nobody watches any more is forgotten after a while, and found again when somebody comes.
+// An auction that nobody watches any more is forgotten after a while, and found again when somebody
+// comes.
 func TestUnwatchedIsForgotten(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 3)
@@ -290,7 +294,8 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refusal *live.Refusal
-	if _, err := admit("a"); !errors.Is(err, live.ErrFull) || !errors.As(err, &refusal) || refusal.RetryAfter() < time.Second {
+	if _, err := admit("a"); !errors.Is(err, live.ErrFull) || !errors.As(err, &refusal) ||
+		refusal.RetryAfter() < time.Second {
 		t.Errorf("a third viewer of one address: %v", err)
 	}
 	if _, err := admit("b"); err != nil {
@@ -305,7 +310,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A node that is about to stop asks its viewers, evenly, to come back in a while, and lets nobody in.
+// A node that is about to stop asks its viewers, evenly, to come back in a while, and lets nobody
+// in.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)
@@ -342,7 +348,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A connection that cannot be written to without waiting is served all the same, and ends with the hub.
+// A connection that cannot be written to without waiting is served all the same, and ends with the
+// hub.
 func TestOtherConnections(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)
@@ -369,7 +376,8 @@ func TestOtherConnections(t *testing.T) {
 		}
 		return line
 	}
-	if head, first, clock := read(), read(), read(); head != "head\n" || !strings.Contains(first, `"Version":1`) || !strings.Contains(clock, `"Clock":true`) {
+	if head, first, clock := read(), read(), read(); head != "head\n" || !strings.Contains(first, `"Version":1`) ||
+		!strings.Contains(clock, `"Clock":true`) {
 		t.Errorf("it began with %q, %q, %q", head, first, clock)
 	}
 	node.Announce(house.bid(id))

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// writeAtOnce is how long a writer writes before it rests for as long as it wrote. Ten thousand writes in one go would hold up
-	// the many small steps of each bid: resting in between halved the bids' p99.
+	// writeAtOnce is how long a writer writes before it rests for as long as it wrote. Ten thousand
+	// writes in one go would hold up the many small steps of each bid: resting in between halved
+	// the bids' p99.
 	writeAtOnce = 2 * time.Millisecond
 	// pokesBetweenLooks is after how many viewers a writer looks at the time.
 	pokesBetweenLooks = 32
@@ -17,8 +18,9 @@ const (
 	viewersPerWriterMin = 256
 )
 
-// fanOut is the one loop that sends: a tick whenever something is new, at most one in timing.tick, and the heartbeat. When
-// sending takes long the ticks stretch, and each then carries more changes to an auction as one.
+// fanOut is the one loop that sends: a tick whenever something is new, at most one in timing.tick,
+// and the heartbeat. When sending takes long the ticks stretch, and each then carries more changes
+// to an auction as one.
 func (h *Hub) fanOut(ctx context.Context) {
 	heart := time.NewTicker(beatEvery / beatSlots)
 	defer heart.Stop()
@@ -104,7 +106,8 @@ func (t *topic) show(viewers []*Viewer) []*Viewer {
 	return viewers
 }
 
-// send pokes the viewers, shared out among a fixed few writers, and returns when each was written to or has somebody who will.
+// send pokes the viewers, shared out among a fixed few writers, and returns when each was written
+// to or has somebody who will.
 func (h *Hub) send(viewers []*Viewer) {
 	writers := max(1, runtime.GOMAXPROCS(0)/2)
 	share := max(viewersPerWriterMin, (len(viewers)+writers-1)/writers)

@@ -17,7 +17,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// rumour is an auction's next state that no database knows of, so that it can only have come by announcement.
+// rumour is an auction's next state that no database knows of, so that it can only have come by
+// announcement.
 func rumour(u auction.Update) auction.Update {
 	u.State.Version++
 	u.State.EndAt = u.State.EndAt.Add(time.Minute)
@@ -61,7 +62,8 @@ func TestAnnouncementsReachOtherNodes(t *testing.T) {
 	}
 }
 
-// A publisher that dies between its commit and its announcement: nobody is told, and everybody sees it within two seconds.
+// A publisher that dies between its commit and its announcement: nobody is told, and everybody sees
+// it within two seconds.
 func TestUnannouncedChangeIsFound(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
@@ -76,7 +78,8 @@ func TestUnannouncedChangeIsFound(t *testing.T) {
 	viewer.sees(house.ids[0], last.State.Version, promised)
 }
 
-// Without Redis viewers are two seconds behind at most; when it is back, announcements arrive again.
+// Without Redis viewers are two seconds behind at most; when it is back, announcements arrive
+// again.
 func TestRedisStopsAndComesBack(t *testing.T) {
 	t.Parallel()
 	house := newHouse(t, dbtest.Pool(t), 1)
@@ -116,7 +119,8 @@ func announce(t *testing.T, n *node, u auction.Update) {
 	}
 }
 
-// A link to Redis on which nothing arrives any more, and nothing fails: the node notices, and viewers stay within two seconds.
+// A link to Redis on which nothing arrives any more, and nothing fails: the node notices, and
+// viewers stay within two seconds.
 func TestHalfOpenLinkIsNoticed(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
@@ -127,7 +131,9 @@ func TestHalfOpenLinkIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := newLink(t, options.Addr)
-	here, there := run(t, house.pool, redisAt(t, server.URL()), nil), run(t, house.pool, redisAt(t, "redis://"+link.address()), nil)
+	here, there := run(t, house.pool, redisAt(t, server.URL()), nil), run(
+		t, house.pool, redisAt(t, "redis://"+link.address()), nil,
+	)
 	here.redisReady()
 	there.redisReady()
 	id := house.ids[0]
@@ -173,7 +179,8 @@ func TestCutConnection(t *testing.T) {
 	node.watch(id).sees(id, u.State.Version, promised)
 }
 
-// While PostgreSQL is away viewers keep what they have, nobody new is told a lie, and the log is not flooded.
+// While PostgreSQL is away viewers keep what they have, nobody new is told a lie, and the log is
+// not flooded.
 func TestPostgresStopsAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t)
@@ -247,7 +254,9 @@ func TestNonsenseFromRedisIsRefused(t *testing.T) {
 	id := house.ids[0]
 	viewer := node.watch(id)
 	viewer.sees(id, 1, patience)
-	nonsense := []string{"", "{", "7", `{"house":"` + node.House() + `","id":1,"version":99,"currency":"USD","status":"OPEN"}`}
+	nonsense := []string{
+		"", "{", "7", `{"house":"` + node.House() + `","id":1,"version":99,"currency":"USD","status":"OPEN"}`,
+	}
 	eventually(t, patience, func() error { // until the subscription holds
 		for _, message := range nonsense {
 			if err := client.Publish(t.Context(), live.ChannelOf(id), message).Err(); err != nil {
@@ -274,7 +283,8 @@ func redisAt(t *testing.T, url string) *redis.Client {
 	return client
 }
 
-// link is a TCP connection's way to a server that can swallow whatever is sent, in both directions, without anybody being told.
+// link is a TCP connection's way to a server that can swallow whatever is sent, in both directions,
+// without anybody being told.
 type link struct {
 	listener net.Listener
 	to       string
@@ -307,7 +317,8 @@ func newLink(t *testing.T, to string) *link {
 
 func (l *link) address() string { return l.listener.Addr().String() }
 
-// swallow makes the link lose everything, also what new connections send, or carry again. Connections that lost something stay dead.
+// swallow makes the link lose everything, also what new connections send, or carry again.
+// Connections that lost something stay dead.
 func (l *link) swallow(lost bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -355,13 +366,16 @@ func (l *link) carry(from, to net.Conn) {
 	}
 }
 
-// One row that cannot be read hides no other: those who ask for others are answered, and the comparison goes on.
+// One row that cannot be read hides no other: those who ask for others are answered, and the
+// comparison goes on.
 func TestARowThatCannotBeReadHidesNoOther(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Pool(t)
 	house := newHouse(t, pool, 4)
 	bad := house.ids[1]
-	if _, err := pool.Exec(t.Context(), "UPDATE auctions SET end_at = 'infinity', version = version + 1 WHERE id = $1", bad); err != nil {
+	if _, err := pool.Exec(
+		t.Context(), "UPDATE auctions SET end_at = 'infinity', version = version + 1 WHERE id = $1", bad,
+	); err != nil {
 		t.Fatal(err)
 	}
 	node := run(t, pool, dbtest.Redis(t), nil)

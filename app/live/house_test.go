@@ -31,7 +31,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// go-redis looks every second whether a Redis that was away is back, and notices the end of its client only then.
+	// go-redis looks every second whether a Redis that was away is back, and notices the end of its
+	// client only then.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
@@ -62,7 +63,12 @@ func notes() *live.Representation {
 		return append(text, '\n')
 	}
 	update := func(u auction.Update, _ time.Time) []byte {
-		return line(note{ID: u.State.ID, Version: u.State.Version, Price: u.State.CurrentPrice.String(), Bids: len(u.Recent), Over: u.State.Status.Over()})
+		return line(
+			note{
+				ID: u.State.ID, Version: u.State.Version, Price: u.State.CurrentPrice.String(), Bids: len(u.Recent),
+				Over: u.State.Status.Over(),
+			},
+		)
 	}
 	return &live.Representation{
 		Name: "notes", Price: update, Closed: update,
@@ -85,7 +91,8 @@ func newHouse(t testing.TB, pool *pgxpool.Pool, auctions int) *house {
 	h := &house{t: t, pool: pool}
 	rows, err := pool.Query(t.Context(), `
 		WITH seller AS (INSERT INTO users (name) VALUES ('Sela'), ('Bidda') RETURNING id)
-		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, status, start_at, end_at, original_end_at)
+		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, status,
+		start_at, end_at, original_end_at)
 		SELECT (SELECT min(id) FROM seller), 'USD', 2, 100000, 1000, 100000, 'OPEN',
 			now() - interval '1 hour', now() + interval '1 hour', now() + interval '1 hour'
 		FROM generate_series(1, $1::int) RETURNING id`, auctions)
@@ -98,12 +105,14 @@ func newHouse(t testing.TB, pool *pgxpool.Pool, auctions int) *house {
 	return h
 }
 
-// bid raises an auction's price by one step in the database and returns what should be announced: the newest bid only.
+// bid raises an auction's price by one step in the database and returns what should be announced:
+// the newest bid only.
 func (h *house) bid(id int64) auction.Update {
 	h.t.Helper()
 	_, err := h.pool.Exec(context.Background(), `
 		WITH moved AS (
-			UPDATE auctions SET current_price = current_price + min_increment, leader_id = seller_id + 1, leader_paddle = 1,
+			UPDATE auctions SET current_price = current_price + min_increment, leader_id = seller_id + 1,
+			leader_paddle = 1,
 				bid_count = bid_count + 1, bidder_count = 1, version = version + 1
 			WHERE id = $1 RETURNING *)
 		INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
@@ -119,7 +128,8 @@ func (h *house) bid(id int64) auction.Update {
 func (h *house) cancel(id int64) auction.Update {
 	h.t.Helper()
 	_, err := h.pool.Exec(context.Background(),
-		"UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = $1", id)
+		`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1
+		WHERE id = $1`, id)
 	if err != nil {
 		h.t.Error(err)
 	}
@@ -169,10 +179,13 @@ func (q *quiet) count() int {
 	return len(q.lines)
 }
 
-func newHub(t testing.TB, pool *pgxpool.Pool, client *redis.Client, limits live.Limits, log io.Writer) (*live.Hub, *prometheus.Registry) {
+func newHub(
+	t testing.TB, pool *pgxpool.Pool, client *redis.Client, limits live.Limits, log io.Writer,
+) (*live.Hub, *prometheus.Registry) {
 	metrics := prometheus.NewRegistry()
 	return live.New(live.Options{
-		Database: pool, Redis: client, House: whoseHouse(t, pool, client), Metrics: metrics, Log: slog.New(slog.NewTextHandler(log, nil)), Limits: limits,
+		Database: pool, Redis: client, House: whoseHouse(t, pool, client), Metrics: metrics,
+		Log: slog.New(slog.NewTextHandler(log, nil)), Limits: limits,
 	}), metrics
 }
 
@@ -316,7 +329,9 @@ func (n *node) dial(ids []int64) net.Conn {
 // watch connects a viewer of the auctions and returns once it is let in.
 func (n *node) watch(ids ...int64) *watcher {
 	n.t.Helper()
-	w := &watcher{t: n.t, conn: n.dial(ids), done: make(chan struct{}), newest: map[int64]note{}, count: map[int64]int{}}
+	w := &watcher{
+		t: n.t, conn: n.dial(ids), done: make(chan struct{}), newest: map[int64]note{}, count: map[int64]int{},
+	}
 	reader := bufio.NewReader(w.conn)
 	response, err := http.ReadResponse(reader, nil)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -362,7 +377,10 @@ func (w *watcher) take(line []byte) {
 	}
 	known := w.newest[n.ID]
 	if n.Version < known.Version || known.Over {
-		w.faults = append(w.faults, fmt.Sprintf("auction %d: version %d came after %d (over: %v)", n.ID, n.Version, known.Version, known.Over))
+		w.faults = append(
+			w.faults,
+			fmt.Sprintf("auction %d: version %d came after %d (over: %v)", n.ID, n.Version, known.Version, known.Over),
+		)
 	}
 	w.newest[n.ID] = n
 	w.count[n.ID]++

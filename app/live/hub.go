@@ -26,12 +26,14 @@ import (
 )
 
 const (
-	// lingerFor is how long an auction stays watched after its last viewer left: a reload or a changed list finds it ready.
+	// lingerFor is how long an auction stays watched after its last viewer left: a reload or a
+	// changed list finds it ready.
 	lingerFor = time.Minute
-	// lingerMax is how many stay so: some 10 MB, and as many channels in Redis. Whoever opens streams and leaves again cannot make a node
-	// watch everything.
+	// lingerMax is how many stay so: some 10 MB, and as many channels in Redis. Whoever opens
+	// streams and leaves again cannot make a node watch everything.
 	lingerMax = 5000
-	// sweepEvery is how often what lingers, and frames that nobody needs any more, are looked through.
+	// sweepEvery is how often what lingers, and frames that nobody needs any more, are looked
+	// through.
 	sweepEvery = time.Second
 	// A crowd is crowdMin arrivals; it is over when fewer than crowdTail come between two sweeps.
 	crowdMin, crowdTail = 1000, 100
@@ -50,7 +52,8 @@ type Options struct {
 	Hot *hot.Lane
 }
 
-// Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any time, also before Run.
+// Hub is the live side of one node. Announce, Known and Admit may be called from anywhere at any
+// time, also before Run.
 type Hub struct {
 	log      *slog.Logger
 	limits   Limits
@@ -109,7 +112,8 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Run keeps the hub going until ctx ends; then it cuts whoever still watches. Redis and PostgreSQL may be away at any time.
+// Run keeps the hub going until ctx ends; then it cuts whoever still watches. Redis and PostgreSQL
+// may be away at any time.
 func (h *Hub) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for name, role := range map[string]func(context.Context){
@@ -124,9 +128,10 @@ func (h *Hub) Run(ctx context.Context) {
 	h.bus.close()
 }
 
-// Announce tells everybody what a commit led to: this node's viewers through the hub, the other nodes through Redis. It is called
-// on the way of a bid's answer, so it never waits for anything but a short lock and never fails; what gets lost on
-// the way is found by comparing with the database.
+// Announce tells everybody what a commit led to: this node's viewers through the hub, the other
+// nodes through Redis. It is called on the way of a bid's answer, so it never waits for anything
+// but a short lock and never fails; what gets lost on the way is found by comparing with the
+// database.
 func (h *Hub) Announce(u auction.Update) {
 	h.apply(&u)
 	h.publish.put(&u)
@@ -135,10 +140,11 @@ func (h *Hub) Announce(u auction.Update) {
 // Clock is the node's estimate of PostgreSQL's clock.
 func (h *Hub) Clock() *Clock { return h.clock }
 
-// Known tells which of the auctions do not exist. If all do, it has the newest state of each at hand when it returns, so that a
-// viewer admitted next sees it at once: whatever was committed before the call, on any node. Those who come together share a
-// query. While PostgreSQL cannot be reached, auctions that are watched here are known by their last state; about others the
-// error wraps auction.ErrUnavailable.
+// Known tells which of the auctions do not exist. If all do, it has the newest state of each at
+// hand when it returns, so that a viewer admitted next sees it at once: whatever was committed
+// before the call, on any node. Those who come together share a query. While PostgreSQL cannot be
+// reached, auctions that are watched here are known by their last state; about others the error
+// wraps auction.ErrUnavailable.
 func (h *Hub) Known(ctx context.Context, ids []int64) (missing []int64, err error) {
 	missing, err = h.store.load(ctx, ids)
 	if err != nil && h.loaded(ids) {
@@ -185,7 +191,8 @@ func (h *Hub) learn(l look) {
 	}
 	h.metrics.takenBack.Inc()
 	h.backOnce.Do(func() {
-		h.log.Warn("live: viewers were shown what PostgreSQL does not have, and are shown again what it has; said once, counted in martelo_live_taken_back_total",
+		h.log.Warn("live: viewers were shown what PostgreSQL does not have, and are shown again what it has; said "+
+			"once, counted in martelo_live_taken_back_total",
 			"auctionId", t.id, "version", l.State.Version)
 	})
 }
@@ -263,8 +270,8 @@ func (h *Hub) topic(id int64) *topic {
 	return t
 }
 
-// linger puts a topic that nobody watches on the list of those that may be forgotten, and the oldest off it when they are too many. The
-// caller holds h.mu.
+// linger puts a topic that nobody watches on the list of those that may be forgotten, and the
+// oldest off it when they are too many. The caller holds h.mu.
 func (h *Hub) linger(t *topic) {
 	h.idle = append(h.idle, idleTopic{t, time.Now()})
 	if tooMany := len(h.idle) - h.timing.lingerMax; tooMany > 0 {
@@ -272,7 +279,8 @@ func (h *Hub) linger(t *topic) {
 	}
 }
 
-// forget forgets the first topics of the list, unless somebody watches them again. The caller holds h.mu.
+// forget forgets the first topics of the list, unless somebody watches them again. The caller holds
+// h.mu.
 func (h *Hub) forget(n int) {
 	for _, idle := range h.idle[:n] {
 		if t := idle.topic; h.topics[t.id] == t && t.unwatchedSince(idle.since) {
@@ -300,7 +308,8 @@ func (h *Hub) sweep(ctx context.Context) {
 		arrived := h.door.arrivals()
 		if arrived-before < crowdTail && arrived-tidied >= crowdMin {
 			tidied = arrived
-			// Ten times what a viewer costs was needed to let it in, and is garbage now. An idle program would keep it for minutes.
+			// Ten times what a viewer costs was needed to let it in, and is garbage now. An idle
+			// program would keep it for minutes.
 			debug.FreeOSMemory()
 		}
 		before = arrived
@@ -317,8 +326,9 @@ func (h *Hub) forgetTopics(now time.Time) {
 	h.forget(n)
 }
 
-// watchedIDs lists the auctions that have viewers. Also one that is over is compared with PostgreSQL, which may have lost its
-// end. One that only lingers is read anew for the next who comes.
+// watchedIDs lists the auctions that have viewers. Also one that is over is compared with
+// PostgreSQL, which may have lost its end. One that only lingers is read anew for the next who
+// comes.
 func (h *Hub) watchedIDs() []int64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

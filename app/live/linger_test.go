@@ -8,7 +8,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// What somebody asks about and is refused leaves nothing watched, and what was watched lingers within a bound.
+// What somebody asks about and is refused leaves nothing watched, and what was watched lingers
+// within a bound.
 func TestWhatNobodyWatchesIsBounded(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
@@ -17,7 +18,10 @@ func TestWhatNobodyWatchesIsBounded(t *testing.T) {
 	n := run(t, house.pool, dbtest.Redis(t), func(h *live.Hub) { h.LingerAtMost(lingering) }).redisReady()
 	missing, err := n.Known(t.Context(), append([]int64{999_999_999}, house.ids...))
 	if err != nil || len(missing) != 1 || n.Topics() != 0 {
-		t.Fatalf("asked about %d that are and one that is not: %v missing, %v, %d watched", len(house.ids), missing, err, n.Topics())
+		t.Fatalf(
+			"asked about %d that are and one that is not: %v missing, %v, %d watched", len(house.ids), missing, err,
+			n.Topics(),
+		)
 	}
 	for _, id := range house.ids {
 		if missing, err := n.Known(t.Context(), []int64{id}); err != nil || len(missing) != 0 {

@@ -30,8 +30,8 @@ type waiting struct {
 	work  chan struct{}
 }
 
-// take takes from the front what one query asks about; those who have given up are passed over. Nobody waits for the end of a
-// crowd that came with them, and no work is done for who is gone.
+// take takes from the front what one query asks about; those who have given up are passed over.
+// Nobody waits for the end of a crowd that came with them, and no work is done for who is gone.
 func (w *waiting) take() (loads []*load) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,8 +47,8 @@ func (w *waiting) take() (loads []*load) {
 	return loads
 }
 
-// load makes topics of the auctions with their newest states, or returns those that do not exist and makes none. Requests that come while a
-// query runs are asked together in the next.
+// load makes topics of the auctions with their newest states, or returns those that do not exist
+// and makes none. Requests that come while a query runs are asked together in the next.
 func (s *store) load(ctx context.Context, ids []int64) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadWithin)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// An idle viewer costs no goroutine and at most 5 KiB, whether many watch one auction or each another. The test's own end of
-// each connection is in the figure.
+// An idle viewer costs no goroutine and at most 5 KiB, whether many watch one auction or each
+// another. The test's own end of each connection is in the figure.
 func TestIdleViewersAreCheap(t *testing.T) {
 	dbtest.Long(t)
 	const viewers, most = 2000, 5 << 10

@@ -23,9 +23,11 @@ func state(n int64) auction.State {
 	usd := money.MustCurrency("USD")
 	at := time.Date(2030, 1, 1, 12, 0, 0, 123456000, time.UTC)
 	s := auction.State{
-		ID: 1, SellerID: 2, Currency: usd, StartPrice: money.FromMinor(100000, usd), MinIncrement: money.FromMinor(1000, usd),
-		CurrentPrice: money.FromMinor(100000+1000*n, usd), Status: auction.Open, Lane: auction.Standard, SoftClose: auction.DefaultSoftClose,
-		StartAt: at, EndAt: at.Add(time.Hour), OriginalEndAt: at.Add(time.Hour), BidCount: n, Version: n + 1,
+		ID: 1, SellerID: 2, Currency: usd, StartPrice: money.FromMinor(100000, usd),
+		MinIncrement: money.FromMinor(1000, usd),
+		CurrentPrice: money.FromMinor(100000+1000*n, usd), Status: auction.Open, Lane: auction.Standard,
+		SoftClose: auction.DefaultSoftClose,
+		StartAt:   at, EndAt: at.Add(time.Hour), OriginalEndAt: at.Add(time.Hour), BidCount: n, Version: n + 1,
 	}
 	if n > 0 {
 		s.LeaderID, s.LeaderPaddle, s.BidderCount = 3, 1, 1
@@ -38,7 +40,13 @@ func history(n, most int64) []auction.Bid {
 	var bids []auction.Bid
 	for seq := n; seq > 0 && seq > n-most; seq-- {
 		s := state(seq)
-		bids = append(bids, auction.Bid{ID: 100 + seq, AuctionID: 1, Seq: seq, BidderID: 3, Paddle: 1, Amount: s.CurrentPrice, Key: uuid.New(), AcceptedAt: s.StartAt})
+		bids = append(
+			bids,
+			auction.Bid{
+				ID: 100 + seq, AuctionID: 1, Seq: seq, BidderID: 3, Paddle: 1, Amount: s.CurrentPrice, Key: uuid.New(),
+				AcceptedAt: s.StartAt,
+			},
+		)
 	}
 	return bids
 }
@@ -59,7 +67,8 @@ func unconnected(t testing.TB) *live.Hub {
 	return hub
 }
 
-// However updates are ordered, repeated, lost and shortened, a viewer never sees a version go back, and in the end has the newest.
+// However updates are ordered, repeated, lost and shortened, a viewer never sees a version go back,
+// and in the end has the newest.
 func TestVersionsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)

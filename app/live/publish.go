@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// unpublishedMax is how many auctions' newest states may wait for Redis; what comes on top is dropped and found by
-	// reconciling. At 2 KB each it is 16 MB.
+	// unpublishedMax is how many auctions' newest states may wait for Redis; what comes on top is
+	// dropped and found by reconciling. At 2 KB each it is 16 MB.
 	unpublishedMax = 8192
 	// pipelineMax is how many messages go to Redis in one go.
 	pipelineMax = 500
@@ -24,8 +24,8 @@ const (
 	publishAgain = 100 * time.Millisecond
 )
 
-// publisher tells other nodes what this one committed. It holds the newest state of each auction that has not been sent yet,
-// never a queue.
+// publisher tells other nodes what this one committed. It holds the newest state of each auction
+// that has not been sent yet, never a queue.
 type publisher struct {
 	client *redis.Client
 	house  *identity.House
@@ -37,10 +37,13 @@ type publisher struct {
 }
 
 func newPublisher(client *redis.Client, house *identity.House, h *Hub) *publisher {
-	return &publisher{client: client, house: house, hub: h, pending: map[int64]*auction.Update{}, work: make(chan struct{}, 1)}
+	return &publisher{
+		client: client, house: house, hub: h, pending: map[int64]*auction.Update{}, work: make(chan struct{}, 1),
+	}
 }
 
-// ownClient makes a client like the given one that gives up soon and never repeats a command: what is repeated late is stale.
+// ownClient makes a client like the given one that gives up soon and never repeats a command: what
+// is repeated late is stale.
 func ownClient(client *redis.Client) *redis.Client {
 	options := *client.Options()
 	options.Dialer = nil // it holds on to the old options' time-outs
@@ -73,7 +76,8 @@ func (p *publisher) put(u *auction.Update) {
 	wake(p.work)
 }
 
-// run publishes what waits; while it does so the next collects. What waits at the end is sent before it returns.
+// run publishes what waits; while it does so the next collects. What waits at the end is sent
+// before it returns.
 func (p *publisher) run(ctx context.Context) {
 	for {
 		select {

@@ -9,17 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What of the live side needs Linux. Elsewhere socket_other.go stands in, and a viewer costs a goroutine.
+// What of the live side needs Linux. Elsewhere socket_other.go stands in, and a viewer costs a
+// goroutine.
 
-// Listen listens on a TCP address for the house's HTTP server. Its connections end when sent data has not been acknowledged
-// for a while: with small writes a deadline never comes for a phone that vanished, since the system's buffer takes them
-// all. The option needs plain TCP; Go would listen with multipath TCP.
+// Listen listens on a TCP address for the house's HTTP server. Its connections end when sent data
+// has not been acknowledged for a while: with small writes a deadline never comes for a phone that
+// vanished, since the system's buffer takes them all. The option needs plain TCP; Go would listen
+// with multipath TCP.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	config := net.ListenConfig{
 		Control: func(_, _ string, raw syscall.RawConn) error {
 			var failed error
 			err := raw.Control(func(fd uintptr) {
-				failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(acknowledgedWithin/time.Millisecond))
+				failed = unix.SetsockoptInt(
+					int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(acknowledgedWithin/time.Millisecond),
+				)
 			})
 			if err != nil {
 				return err

@@ -17,20 +17,23 @@ import (
 )
 
 const (
-	// askedMax is how many auctions one query asks about: some milliseconds' work. Larger queries were no cheaper in all, and
-	// none holds anything up for long.
+	// askedMax is how many auctions one query asks about: some milliseconds' work. Larger queries
+	// were no cheaper in all, and none holds anything up for long.
 	askedMax = 1000
-	// reconcileEvery is how often all watched auctions are compared with the database. Whatever is lost on the other ways is
-	// found within this, a query and a tick: inside the two seconds that are promised.
+	// reconcileEvery is how often all watched auctions are compared with the database. Whatever is
+	// lost on the other ways is found within this, a query and a tick: inside the two seconds that
+	// are promised.
 	reconcileEvery = time.Second
-	// fetchWithin bounds one query, so that a PostgreSQL that hangs is asked again soon after it is back.
+	// fetchWithin bounds one query, so that a PostgreSQL that hangs is asked again soon after it is
+	// back.
 	fetchWithin = time.Second
 	// fetchAgain is the pause after a query failed.
 	fetchAgain = 250 * time.Millisecond
 )
 
-// store asks PostgreSQL for states: for those who wait for a first one (load), about auctions in doubt (settle), and about all
-// that is watched, over and over (reconcile). Each has a goroutine and so at most one connection.
+// store asks PostgreSQL for states: for those who wait for a first one (load), about auctions in
+// doubt (settle), and about all that is watched, over and over (reconcile). Each has a goroutine
+// and so at most one connection.
 type store struct {
 	pool    *pgxpool.Pool
 	queries *db.Queries
@@ -51,13 +54,14 @@ type store struct {
 func newStore(pool *pgxpool.Pool, h *Hub) *store {
 	return &store{
 		pool: pool, queries: db.New(pool), hub: h, waiting: waiting{work: make(chan struct{}, 1)},
-		doubted: map[int64]bool{}, doubts: make(chan struct{}, 1), reconciler: loop.New("reconciler", h.log, h.registry),
+		doubted: map[int64]bool{}, doubts: make(chan struct{}, 1),
+		reconciler: loop.New("reconciler", h.log, h.registry),
 		unreadable: loop.New("live rows", h.log, h.registry),
 	}
 }
 
-// doubt has auctions looked at soon, because something may have been missed: whole, for one whose history has a gap, or only if the
-// version has moved. It does not wait.
+// doubt has auctions looked at soon, because something may have been missed: whole, for one whose
+// history has a gap, or only if the version has moved. It does not wait.
 func (s *store) doubt(whole bool, ids ...int64) {
 	s.mu.Lock()
 	for _, id := range ids {
@@ -118,7 +122,8 @@ func (s *store) freshen(ctx context.Context, ids []int64) error {
 	return err
 }
 
-// compare asks how watched auctions stand, and for the states of those that stand otherwise than was known before.
+// compare asks how watched auctions stand, and for the states of those that stand otherwise than
+// was known before.
 func (s *store) compare(ctx context.Context, ids []int64) error {
 	within, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
@@ -157,8 +162,9 @@ func (s *store) fetch(ctx context.Context, ids []int64, within time.Duration) (l
 	return looks, err
 }
 
-// readable reads those of the auctions that can be read: many together, and in halves when one of them cannot, so that one bad
-// row hides no other. An error that one row alone causes leaves that auction out.
+// readable reads those of the auctions that can be read: many together, and in halves when one of
+// them cannot, so that one bad row hides no other. An error that one row alone causes leaves that
+// auction out.
 func (s *store) readable(ctx context.Context, ids []int64) ([]look, error) {
 	looks, err := s.read(ctx, ids)
 	switch {
@@ -181,13 +187,16 @@ func (s *store) read(ctx context.Context, ids []int64) (looks []look, err error)
 	began := look{since: s.hub.numbers.Load(), at: s.hub.clock.Now(), exact: true}
 	var states []db.AuctionsLiveRow
 	var bids []db.BidsLatestOfManyRow
-	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, s.pool, snapshot, func(tx pgx.Tx) error {
 		queries := db.New(tx)
 		var err error
 		if states, err = queries.AuctionsLive(ctx, ids); err != nil {
 			return err
 		}
-		bids, err = queries.BidsLatestOfMany(ctx, db.BidsLatestOfManyParams{AuctionIds: ids, RowLimit: auction.RecentMax})
+		bids, err = queries.BidsLatestOfMany(
+			ctx, db.BidsLatestOfManyParams{AuctionIds: ids, RowLimit: auction.RecentMax},
+		)
 		return err
 	})
 	if err != nil {
@@ -246,8 +255,9 @@ func (s *store) note(ctx context.Context, err error) {
 	}
 }
 
-// reconcile compares the watched auctions with the database, over and over: it finds what no announcement told of, because
-// Redis was away, a message was lost, or a node died between its commit and its announcement.
+// reconcile compares the watched auctions with the database, over and over: it finds what no
+// announcement told of, because Redis was away, a message was lost, or a node died between its
+// commit and its announcement.
 func (s *store) reconcile(ctx context.Context) {
 	for {
 		started := time.Now()
@@ -262,7 +272,8 @@ func (s *store) reconcile(ctx context.Context) {
 			}
 			s.reconciler.Note(ctx, nil)
 			asked++
-			// The queries of a round are spread over its time: a database likes many small loads better than one large one.
+			// The queries of a round are spread over its time: a database likes many small loads
+			// better than one large one.
 			if !sleep(ctx, time.Until(started.Add(s.hub.timing.reconcile*time.Duration(asked)/time.Duration(parts)))) {
 				return
 			}

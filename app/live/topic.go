@@ -10,8 +10,9 @@ import (
 
 // topic is one watched auction.
 //
-// Its revision counts what was taken in, on this node only: it rises with the version, and also when only history was filled
-// in. The tick moves shown up to it; viewers are sent what is shown, so that changes between two ticks are one.
+// Its revision counts what was taken in, on this node only: it rises with the version, and also
+// when only history was filled in. The tick moves shown up to it; viewers are sent what is shown,
+// so that changes between two ticks are one.
 type topic struct {
 	id    int64
 	shown atomic.Int64
@@ -31,7 +32,8 @@ type topic struct {
 	leftAt     time.Time // when the last viewer left
 }
 
-// take takes in what was announced unless the topic knows something newer, or it is about other terms than the auction has.
+// take takes in what was announced unless the topic knows something newer, or it is about other
+// terms than the auction has.
 func (t *topic) take(u *auction.Update, numbers *atomic.Int64, now time.Time) outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,8 +43,9 @@ func (t *topic) take(u *auction.Update, numbers *atomic.Int64, now time.Time) ou
 	return t.accept(u, numbers, now, time.Time{})
 }
 
-// accept makes an update the topic's own unless that is newer. Confirmed is when PostgreSQL said so, or zero. An end is the last word only
-// once it is confirmed, which is news then. The caller holds t.mu.
+// accept makes an update the topic's own unless that is newer. Confirmed is when PostgreSQL said
+// so, or zero. An end is the last word only once it is confirmed, which is news then. The caller
+// holds t.mu.
 func (t *topic) accept(u *auction.Update, numbers *atomic.Int64, now, confirmed time.Time) outcome {
 	next, news := auction.Newer(t.update, u)
 	if news && (t.update == nil || next.State.Version != t.update.State.Version) {
@@ -96,7 +99,8 @@ func (t *topic) unwatchedSince(moment time.Time) bool {
 	return t.viewers == 0 && !t.leftAt.After(moment)
 }
 
-// askedFor is how long an auction counts as watched after somebody asked about it: who asks comes again within two seconds.
+// askedFor is how long an auction counts as watched after somebody asked about it: who asks comes
+// again within two seconds.
 const askedFor = 5 * time.Second
 
 // watched tells whether somebody watches, or asks again and again where no stream arrives.
@@ -164,7 +168,8 @@ type frame struct {
 	at         time.Time
 }
 
-// frame returns the state of at least the given revision as bytes, rendered at most maxAge ago, or nil when none is known.
+// frame returns the state of at least the given revision as bytes, rendered at most maxAge ago, or
+// nil when none is known.
 func (f *feed) frame(h *Hub, revision int64, maxAge time.Duration) *frame {
 	if c := f.fitting(revision, maxAge); c != nil {
 		return c
@@ -202,7 +207,8 @@ func (f *feed) fitting(revision int64, maxAge time.Duration) *frame {
 	return c
 }
 
-// forgetFrames lets go of frames that everybody has been sent long ago; who comes later has a fresh one rendered.
+// forgetFrames lets go of frames that everybody has been sent long ago; who comes later has a fresh
+// one rendered.
 func (h *Hub) forgetFrames(now time.Time) {
 	h.framedMu.Lock()
 	defer h.framedMu.Unlock()

@@ -8,13 +8,16 @@ import (
 	"martelo/db"
 )
 
-// PostgreSQL may not know a version that viewers have seen: it lost commits (a restored backup, a failover to a standby that was behind), or
-// somebody published what never happened. Then what PostgreSQL says is shown, although its version is lower.
+// PostgreSQL may not know a version that viewers have seen: it lost commits (a restored backup, a
+// failover to a standby that was behind), or somebody published what never happened. Then what
+// PostgreSQL says is shown, although its version is lower.
 //
-// A lower version alone proves nothing, since what is read may have been overtaken on the way. Nothing is announced before it is committed, so
-// a read that begins after a state was heard of must find that version or a later one. Each state is numbered when it comes in, a look
-// remembers the number at its beginning, and only what had come in before can be taken back by it. Two looks in a row must agree on that, the
-// second begun after the first had ended: between the question to PostgreSQL and the one to Redis an auction may leave the hot lane.
+// A lower version alone proves nothing, since what is read may have been overtaken on the way.
+// Nothing is announced before it is committed, so a read that begins after a state was heard of
+// must find that version or a later one. Each state is numbered when it comes in, a look remembers
+// the number at its beginning, and only what had come in before can be taken back by it. Two looks
+// in a row must agree on that, the second begun after the first had ended: between the question to
+// PostgreSQL and the one to Redis an auction may leave the hot lane.
 
 // look is what PostgreSQL said of an auction when it was asked, and Redis of one in the hot lane.
 type look struct {
@@ -41,7 +44,8 @@ type outcome struct {
 	other bool // it is about other terms than the auction has
 }
 
-// learn takes in what a look has found: what is newer at once, and what is older or otherwise if that is certain.
+// learn takes in what a look has found: what is newer at once, and what is older or otherwise if
+// that is certain.
 func (t *topic) learn(l look, numbers *atomic.Int64, now time.Time) outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,14 +80,16 @@ func (l *look) confirmedAt() time.Time {
 }
 
 func sameState(a, b *auction.State) bool {
-	times := a.StartAt.Equal(b.StartAt) && a.EndAt.Equal(b.EndAt) && a.OriginalEndAt.Equal(b.OriginalEndAt) && a.ClosedAt.Equal(b.ClosedAt)
+	times := a.StartAt.Equal(b.StartAt) && a.EndAt.Equal(b.EndAt) && a.OriginalEndAt.Equal(b.OriginalEndAt) &&
+		a.ClosedAt.Equal(b.ClosedAt)
 	c := *b
 	c.StartAt, c.EndAt, c.OriginalEndAt, c.ClosedAt = a.StartAt, a.EndAt, a.OriginalEndAt, a.ClosedAt
 	return times && *a == c
 }
 
-// differs tells whether a row, as far as the reconciler asks, calls for a look: it is newer than what is known, or it is older or
-// otherwise though what is known had come in before the row was asked for.
+// differs tells whether a row, as far as the reconciler asks, calls for a look: it is newer than
+// what is known, or it is older or otherwise though what is known had come in before the row was
+// asked for.
 func (t *topic) differs(row db.AuctionVersionsRow, since int64) (differs, newer bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

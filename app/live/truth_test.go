@@ -27,8 +27,8 @@ func (l *ledger) commit() auction.Update {
 
 func (l *ledger) now() auction.Update { return l.kept[len(l.kept)-1] }
 
-// However commits, announcements and looks are mixed up, delayed and lost, viewers are never taken back while PostgreSQL loses nothing; and
-// after it did, two looks in a row lead to what it has.
+// However commits, announcements and looks are mixed up, delayed and lost, viewers are never taken
+// back while PostgreSQL loses nothing; and after it did, two looks in a row lead to what it has.
 func TestPostgreSQLWinsAndNothingFlaps(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
@@ -104,8 +104,8 @@ func TestPostgreSQLWinsAndNothingFlaps(t *testing.T) {
 	})
 }
 
-// While Redis does not answer, what PostgreSQL has of a hot auction is no reason to take back what Redis decided; and when an auction is
-// moved between two looks they do not speak of the same.
+// While Redis does not answer, what PostgreSQL has of a hot auction is no reason to take back what
+// Redis decided; and when an auction is moved between two looks they do not speak of the same.
 func TestAHotAuctionIsTakenBackOnlyWithRedis(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)
@@ -125,7 +125,8 @@ func TestAHotAuctionIsTakenBackOnlyWithRedis(t *testing.T) {
 	}
 }
 
-// An end that PostgreSQL has not confirmed is not the last word: whoever was told of it is told that it was none, and of the real one.
+// An end that PostgreSQL has not confirmed is not the last word: whoever was told of it is told
+// that it was none, and of the real one.
 func TestAnEndThatWasNoneIsTakenBack(t *testing.T) {
 	t.Parallel()
 	hub := unconnected(t)

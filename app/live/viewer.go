@@ -11,12 +11,13 @@ import (
 	"martelo/app/auction"
 )
 
-// Representation is one way to write updates down, for all viewers alike: nothing in it may depend on who looks. The hub
-// renders an update once for each representation that somebody watches it in. The functions are pure; their bytes go out as
-// they are, and empty ones not at all.
+// Representation is one way to write updates down, for all viewers alike: nothing in it may depend
+// on who looks. The hub renders an update once for each representation that somebody watches it in.
+// The functions are pure; their bytes go out as they are, and empty ones not at all.
 type Representation struct {
 	Name string // for the metrics
-	// Price is an auction's state while it lasts, Closed its last one. Now is the node's estimate of PostgreSQL's time.
+	// Price is an auction's state while it lasts, Closed its last one. Now is the node's estimate
+	// of PostgreSQL's time.
 	Price  func(u auction.Update, now time.Time) []byte
 	Closed func(u auction.Update, now time.Time) []byte
 	// Clock is the heartbeat. Slow says that news may be a second late because Redis is away.
@@ -25,7 +26,8 @@ type Representation struct {
 	ClockFirst bool
 	// Retry is the last word to a viewer who is to come back after about so long. It may be nil.
 	Retry func(after time.Duration) []byte
-	// Bye ends the connection of a viewer whose auctions are all over. Empty: it stays, with nothing but the heartbeat.
+	// Bye ends the connection of a viewer whose auctions are all over. Empty: it stays, with
+	// nothing but the heartbeat.
 	Bye []byte
 }
 
@@ -53,7 +55,8 @@ const (
 	wantEnd   // at once, without a word
 )
 
-// Viewer is one connection that watches. It has no queue: what it is sent is worked out when it can be sent.
+// Viewer is one connection that watches. It has no queue: what it is sent is worked out when it can
+// be sent.
 type Viewer struct {
 	hub           *Hub
 	as            *Representation
@@ -77,13 +80,18 @@ type subscription struct {
 	viewer *Viewer
 	sent   int64 // the revision it was sent last; owner's
 	index  int32 // in feed.subscriptions; guarded by the topic
-	ended  int32 // 1 + the generation in which it was told of the end, negative once that is final; 0: not told; owner's
+	// 1 + the generation in which it was told of the end, negative once that is final; 0: not told;
+	// owner's.
+	ended int32
 }
 
-// Admit lets somebody in, who is then served with either TakeOver or Serve, or with Watch and Leave. It returns
-// ErrDraining or ErrFull.
+// Admit lets somebody in, who is then served with either TakeOver or Serve, or with Watch and
+// Leave. It returns ErrDraining or ErrFull.
 func (h *Hub) Admit(w Viewing) (*Viewer, error) {
-	v := &Viewer{hub: h, as: w.As, address: w.Address, places: max(1, w.Places), subscriptions: make([]subscription, len(w.Auctions))}
+	v := &Viewer{
+		hub: h, as: w.As, address: w.Address, places: max(1, w.Places),
+		subscriptions: make([]subscription, len(w.Auctions)),
+	}
 	v.state.Store(busy) // the caller's until it is served
 	v.wants.Store(wantHello)
 	if err := h.enter(v); err != nil {
@@ -100,11 +108,13 @@ func (h *Hub) Admit(w Viewing) (*Viewer, error) {
 	return v, nil
 }
 
-// Leave gives the place of a viewer back who was admitted but could not be served, or whose Watch has ended.
+// Leave gives the place of a viewer back who was admitted but could not be served, or whose Watch
+// has ended.
 func (v *Viewer) Leave() { v.drop() }
 
-// TakeOver serves the viewer on a connection that is the hub's from now on; head is sent before anything else. It does not
-// wait. A plain TCP connection costs no goroutine where the system allows writes that do not block.
+// TakeOver serves the viewer on a connection that is the hub's from now on; head is sent before
+// anything else. It does not wait. A plain TCP connection costs no goroutine where the system
+// allows writes that do not block.
 func (v *Viewer) TakeOver(conn net.Conn, head []byte) {
 	v.hub.door.owns(v, conn)
 	v.head = head
@@ -125,15 +135,17 @@ func (v *Viewer) TakeOver(conn net.Conn, head []byte) {
 	})
 }
 
-// Serve serves the viewer on the caller's goroutine, for connections that the hub cannot write to itself, until ctx ends or
-// write fails, which it must within a bounded time. It returns ErrDraining when the viewer was asked to come back, and nil
-// when all its auctions are over and it was said goodbye.
+// Serve serves the viewer on the caller's goroutine, for connections that the hub cannot write to
+// itself, until ctx ends or write fails, which it must within a bounded time. It returns
+// ErrDraining when the viewer was asked to come back, and nil when all its auctions are over and it
+// was said goodbye.
 func (v *Viewer) Serve(ctx context.Context, write func(frames [][]byte) error) error {
 	defer v.drop()
 	return v.Watch(ctx, write)
 }
 
-// Watch is Serve for a caller who has to close the connection before the viewer's place is free: Leave gives it back.
+// Watch is Serve for a caller who has to close the connection before the viewer's place is free:
+// Leave gives it back.
 func (v *Viewer) Watch(ctx context.Context, write func(frames [][]byte) error) error {
 	v.wake = make(chan struct{}, 1)
 	for {
@@ -159,7 +171,8 @@ func (v *Viewer) Watch(ctx context.Context, write func(frames [][]byte) error) e
 	}
 }
 
-// poke makes sure that whatever is new to the viewer gets sent, by this goroutine or by the one that is sending to it already.
+// poke makes sure that whatever is new to the viewer gets sent, by this goroutine or by the one
+// that is sending to it already.
 func (v *Viewer) poke() {
 	for {
 		switch v.state.Load() {
@@ -183,7 +196,8 @@ func (v *Viewer) poke() {
 	}
 }
 
-// rest ends the owner's turn. It returns false, and the turn goes on, when something new came meanwhile.
+// rest ends the owner's turn. It returns false, and the turn goes on, when something new came
+// meanwhile.
 func (v *Viewer) rest() bool {
 	if v.state.CompareAndSwap(busy, idle) {
 		return true
@@ -195,8 +209,8 @@ func (v *Viewer) rest() bool {
 // ending says why a viewer is finished once it has been sent the rest.
 type ending struct{ reason error }
 
-// collect works out what to send: for each auction the newest state if the viewer has not had it, and what it is asked for. The
-// frames are added to into. The caller owns the viewer.
+// collect works out what to send: for each auction the newest state if the viewer has not had it,
+// and what it is asked for. The frames are added to into. The caller owns the viewer.
 func (v *Viewer) collect(into [][]byte) (frames [][]byte, end *ending) {
 	wants := v.wants.Swap(0)
 	if wants&wantEnd != 0 {
@@ -241,8 +255,8 @@ func (s *subscription) next(h *Hub, hello bool) []byte {
 	}
 	maxAge := time.Duration(math.MaxInt64)
 	if hello {
-		// Who comes in sees the newest there is, not what the last tick showed: a bid may have been answered since. And the first
-		// states tell the time of day.
+		// Who comes in sees the newest there is, not what the last tick showed: a bid may have been
+		// answered since. And the first states tell the time of day.
 		shown = s.feed.topic.newest()
 		maxAge = h.timing.tick
 	}

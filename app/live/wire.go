@@ -31,12 +31,13 @@ func auctionOf(channel string) (int64, bool) {
 	return id, err == nil
 }
 
-// wireState is an update as it travels between nodes: whole, in minor units, without the keys bids were sent with, which are
-// their senders' business. Times are microseconds since 1970, PostgreSQL's precision; 0 is none. Nodes of two releases run
-// side by side during a deploy, so fields may be added but never change their meaning.
+// wireState is an update as it travels between nodes: whole, in minor units, without the keys bids
+// were sent with, which are their senders' business. Times are microseconds since 1970,
+// PostgreSQL's precision; 0 is none. Nodes of two releases run side by side during a deploy, so
+// fields may be added but never change their meaning.
 //
-// The house's id stands in the message and not in the channel's name, which the contract gives: several houses may share a Redis, whose
-// channels have no name space.
+// The house's id stands in the message and not in the channel's name, which the contract gives:
+// several houses may share a Redis, whose channels have no name space.
 type wireState struct {
 	House         string    `json:"house"`
 	ID            int64     `json:"id"`
@@ -80,11 +81,15 @@ func encodeWire(house string, u *auction.Update) ([]byte, error) {
 		LeaderID: s.LeaderID, LeaderPaddle: s.LeaderPaddle, BidCount: s.BidCount, BidderCount: s.BidderCount,
 		Status: string(s.Status), Lane: string(s.Lane),
 		Window: int64(s.SoftClose.Window / time.Second), Extend: int64(s.SoftClose.Extend / time.Second),
-		StartAt: micros(s.StartAt), EndAt: micros(s.EndAt), OriginalEndAt: micros(s.OriginalEndAt), ClosedAt: micros(s.ClosedAt),
-		Recent: make([]wireBid, len(u.Recent)),
+		StartAt: micros(s.StartAt), EndAt: micros(s.EndAt), OriginalEndAt: micros(s.OriginalEndAt),
+		ClosedAt: micros(s.ClosedAt),
+		Recent:   make([]wireBid, len(u.Recent)),
 	}
 	for i, b := range u.Recent {
-		w.Recent[i] = wireBid{ID: b.ID, Seq: b.Seq, BidderID: b.BidderID, Paddle: b.Paddle, Amount: b.Amount.Minor(), AcceptedAt: micros(b.AcceptedAt)}
+		w.Recent[i] = wireBid{
+			ID: b.ID, Seq: b.Seq, BidderID: b.BidderID, Paddle: b.Paddle, Amount: b.Amount.Minor(),
+			AcceptedAt: micros(b.AcceptedAt),
+		}
 	}
 	return json.Marshal(w)
 }
@@ -92,8 +97,9 @@ func encodeWire(house string, u *auction.Update) ([]byte, error) {
 // errForeign says that a message is about another house's auction of the same number.
 var errForeign = errors.New("live: message of another house")
 
-// decodeWire reads a message that came on the channel of the auction id. What is not this house's is refused with errForeign, and so is what
-// no auction can have come to: anything may be published on a channel.
+// decodeWire reads a message that came on the channel of the auction id. What is not this house's
+// is refused with errForeign, and so is what no auction can have come to: anything may be published
+// on a channel.
 func decodeWire(house string, id int64, message string) (*auction.Update, error) {
 	var w wireState
 	if err := json.Unmarshal([]byte(message), &w); err != nil {
@@ -103,17 +109,22 @@ func decodeWire(house string, id int64, message string) (*auction.Update, error)
 		return nil, errForeign
 	}
 	c, err := w.currency()
-	if err != nil || w.ID != id || w.BidCount >= w.Version || len(w.Recent) > auction.RecentMax || w.secondsMax() > secondsMax {
+	if err != nil || w.ID != id || w.BidCount >= w.Version || len(w.Recent) > auction.RecentMax ||
+		w.secondsMax() > secondsMax {
 		return nil, fmt.Errorf("live: message about auction %d makes no sense", id)
 	}
 	u := &auction.Update{
 		State: auction.State{
 			ID: w.ID, Version: w.Version, SellerID: w.SellerID, Currency: c,
-			StartPrice: money.FromMinor(w.StartPrice, c), MinIncrement: money.FromMinor(w.MinIncrement, c), CurrentPrice: money.FromMinor(w.CurrentPrice, c),
-			LeaderID: w.LeaderID, LeaderPaddle: w.LeaderPaddle, BidCount: w.BidCount, BidderCount: w.BidderCount,
+			StartPrice: money.FromMinor(w.StartPrice, c), MinIncrement: money.FromMinor(w.MinIncrement, c),
+			CurrentPrice: money.FromMinor(w.CurrentPrice, c),
+			LeaderID:     w.LeaderID, LeaderPaddle: w.LeaderPaddle, BidCount: w.BidCount, BidderCount: w.BidderCount,
 			Status: auction.Status(w.Status), Lane: auction.Lane(w.Lane),
-			SoftClose: auction.SoftClose{Window: time.Duration(w.Window) * time.Second, Extend: time.Duration(w.Extend) * time.Second},
-			StartAt:   moment(w.StartAt), EndAt: moment(w.EndAt), OriginalEndAt: moment(w.OriginalEndAt), ClosedAt: moment(w.ClosedAt),
+			SoftClose: auction.SoftClose{
+				Window: time.Duration(w.Window) * time.Second, Extend: time.Duration(w.Extend) * time.Second,
+			},
+			StartAt: moment(w.StartAt), EndAt: moment(w.EndAt), OriginalEndAt: moment(w.OriginalEndAt),
+			ClosedAt: moment(w.ClosedAt),
 		},
 		Recent: make([]auction.Bid, len(w.Recent)),
 	}
@@ -129,12 +140,14 @@ func decodeWire(house string, id int64, message string) (*auction.Update, error)
 	return u, nil
 }
 
-// secondsMax is a soft close in seconds that a duration can still hold; the rulebook's bound is far lower.
+// secondsMax is a soft close in seconds that a duration can still hold; the rulebook's bound is far
+// lower.
 const secondsMax = 1 << 30
 
 func (w *wireState) secondsMax() int64 { return max(w.Window, -w.Window, w.Extend, -w.Extend) }
 
-// currency is what the sender's row says; the list of currencies is only asked when it does not say.
+// currency is what the sender's row says; the list of currencies is only asked when it does not
+// say.
 func (w wireState) currency() (money.Currency, error) {
 	if w.Digits == nil || *w.Digits < 0 || *w.Digits > digitsMax || !codeForm.MatchString(w.Currency) {
 		return money.ParseCurrency(w.Currency)

@@ -35,7 +35,9 @@ func TestWireCarriesEverythingButKeys(t *testing.T) {
 	}
 	fields := reflect.TypeFor[auction.State]()
 	for i := range fields.NumField() {
-		if !slices.ContainsFunc(updates, func(u auction.Update) bool { return !reflect.ValueOf(u.State).Field(i).IsZero() }) {
+		if !slices.ContainsFunc(
+			updates, func(u auction.Update) bool { return !reflect.ValueOf(u.State).Field(i).IsZero() },
+		) {
 			t.Errorf("%s is never set here, so that nobody knows whether it travels", fields.Field(i).Name)
 		}
 	}
@@ -75,14 +77,20 @@ func TestWireRefusesNonsense(t *testing.T) {
 	}
 	const later = 9_000_000_000_000_000_000 // microseconds after 1970: beyond PostgreSQL's calendar
 	for _, change := range []map[string]any{
-		{"version": 0}, {"version": -1}, {"version": int64(math.MaxInt64)}, {"version": 3}, // three bids have led to version 4 at least
+		// Three bids have led to version 4 at least.
+		{"version": 0}, {"version": -1}, {"version": int64(math.MaxInt64)}, {"version": 3},
 		{"currency": "XX"}, {"status": "SOLD"}, {"lane": "cold"}, {"id": nil}, {"seller": 0},
-		{"price": "12"}, {"price": -5}, {"price": 0}, {"price": 99_999}, {"price": 100_500}, {"price": int64(math.MaxInt64)}, {"price": 104_000},
-		{"start": -1}, {"start": int64(math.MinInt64)}, {"increment": 0}, {"increment": -1}, {"increment": int64(math.MaxInt64)},
-		{"leader": 0}, {"leader": 2}, {"leader": -3}, {"paddle": 0}, {"paddle": 9}, {"bidders": 4}, {"bidders": 0}, {"bids": 0}, {"bids": -1},
-		{"endAt": 1.5}, {"endAt": 0}, {"endAt": later}, {"endAt": 1}, {"startAt": -later}, {"startAt": 0}, {"originalEndAt": 0},
+		{"price": "12"}, {"price": -5}, {"price": 0}, {"price": 99_999}, {"price": 100_500},
+		{"price": int64(math.MaxInt64)}, {"price": 104_000},
+		{"start": -1}, {"start": int64(math.MinInt64)}, {"increment": 0}, {"increment": -1},
+		{"increment": int64(math.MaxInt64)},
+		{"leader": 0}, {"leader": 2}, {"leader": -3}, {"paddle": 0}, {"paddle": 9}, {"bidders": 4}, {"bidders": 0},
+		{"bids": 0}, {"bids": -1},
+		{"endAt": 1.5}, {"endAt": 0}, {"endAt": later}, {"endAt": 1}, {"startAt": -later}, {"startAt": 0},
+		{"originalEndAt": 0},
 		{"closedAt": 1}, {"status": "CLOSED"}, {"status": "CLOSED", "closedAt": 1}, {"status": "SCHEDULED"},
-		{"windowSeconds": -1}, {"windowSeconds": int64(math.MaxInt64)}, {"extendSeconds": 86_401}, {"extendSeconds": int64(math.MinInt64) + 1},
+		{"windowSeconds": -1}, {"windowSeconds": int64(math.MaxInt64)}, {"extendSeconds": 86_401},
+		{"extendSeconds": int64(math.MinInt64) + 1},
 		{"recent": make([]any, auction.RecentMax+1)}, {"recent": []any{map[string]any{}}},
 		{"recent": []any{map[string]any{"id": 1, "seq": 3, "bidder": 3, "paddle": 1, "amount": 102_000}}},
 		{"recent": []any{map[string]any{"id": 1, "seq": 4, "bidder": 3, "paddle": 1, "amount": 103_000}}},

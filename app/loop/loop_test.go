@@ -52,7 +52,8 @@ func TestOnlyAChangeIsTold(t *testing.T) {
 	for _, metric := range families[0].GetMetric() {
 		counted[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
 	}
-	if families[0].GetName() != "martelo_loop_failures_total" || !maps.Equal(counted, map[string]float64{"closer": 0, "settler": 5}) {
+	if families[0].GetName() != "martelo_loop_failures_total" ||
+		!maps.Equal(counted, map[string]float64{"closer": 0, "settler": 5}) {
 		t.Errorf("%s is %v", families[0].GetName(), counted)
 	}
 }
@@ -60,7 +61,9 @@ func TestOnlyAChangeIsTold(t *testing.T) {
 func TestWorkThatPanicsBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := 0
-		loop.New("hub", slog.New(slog.DiscardHandler), prometheus.NewRegistry()).Keep(t.Context(), func(context.Context) {
+		loop.New(
+			"hub", slog.New(slog.DiscardHandler), prometheus.NewRegistry(),
+		).Keep(t.Context(), func(context.Context) {
 			if begun++; begun < 3 {
 				panic("again")
 			}

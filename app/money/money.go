@@ -1,7 +1,8 @@
-// Package money is exact amounts of a currency: read from text, compared, added and printed, never through a float.
+// Package money is exact amounts of a currency: read from text, compared, added and printed, never
+// through a float.
 //
-// An Amount is a whole number of the currency's minor units (ISO 4217: cents for USD, fils for KWD, yen for JPY), which is also
-// how PostgreSQL and Redis hold it.
+// An Amount is a whole number of the currency's minor units (ISO 4217: cents for USD, fils for KWD,
+// yen for JPY), which is also how PostgreSQL and Redis hold it.
 package money
 
 import (
@@ -14,12 +15,13 @@ import (
 )
 
 const (
-	// integerDigitsMax is the contract's largest amount: 12 digits before the point. With the four decimals that the finest
-	// currency has, 16 digits in all stay far below what an int64 holds.
+	// integerDigitsMax is the contract's largest amount: 12 digits before the point. With the four
+	// decimals that the finest currency has, 16 digits in all stay far below what an int64 holds.
 	integerDigitsMax = 12
 	// decimalsMax is the most decimals any ISO 4217 currency has (CLF, UYW).
 	decimalsMax = 4
-	// textLengthMax bounds what is worth reading: any amount fits many times over, and a longer text is somebody's mistake.
+	// textLengthMax bounds what is worth reading: any amount fits many times over, and a longer
+	// text is somebody's mistake.
 	textLengthMax = 64
 )
 
@@ -78,15 +80,17 @@ func (c Currency) Code() string { return c.code }
 // Digits is how many decimals the currency has: 0 for JPY, 2 for USD, 3 for KWD.
 func (c Currency) Digits() int { return int(c.digits) }
 
-// Decimal is a number as somebody wrote it, read exactly, before it is known which currency it is in.
+// Decimal is a number as somebody wrote it, read exactly, before it is known which currency it is
+// in.
 type Decimal struct {
 	unscaled int64 // without the point and without trailing zeros after it
 	decimals uint8
 }
 
-// Parse reads a plain decimal: ASCII digits with at most one point, as in "1250", "1250.5" or "0.10". Signs, exponents, grouping,
-// spaces, other alphabets' digits and leading zeros are refused, because each has been misread as another amount somewhere.
-// It returns ErrNotDecimal, ErrTooLarge, or ErrTooPrecise when no currency has so many decimals.
+// Parse reads a plain decimal: ASCII digits with at most one point, as in "1250", "1250.5" or
+// "0.10". Signs, exponents, grouping, spaces, other alphabets' digits and leading zeros are
+// refused, because each has been misread as another amount somewhere. It returns ErrNotDecimal,
+// ErrTooLarge, or ErrTooPrecise when no currency has so many decimals.
 func Parse(text string) (Decimal, error) {
 	if len(text) > textLengthMax {
 		return Decimal{}, ErrNotDecimal
@@ -134,14 +138,15 @@ func pow10(n uint8) int64 {
 	return p
 }
 
-// Amount is an exact amount of money. Amounts of different currencies do not mix: adding or comparing them panics, since no
-// input can bring it about, only a fault of the program.
+// Amount is an exact amount of money. Amounts of different currencies do not mix: adding or
+// comparing them panics, since no input can bring it about, only a fault of the program.
 type Amount struct {
 	minor    int64
 	currency Currency
 }
 
-// FromMinor makes an amount from a whole number of minor units: FromMinor(1050, USD) is 10.50 dollars.
+// FromMinor makes an amount from a whole number of minor units: FromMinor(1050, USD) is 10.50
+// dollars.
 func FromMinor(minor int64, c Currency) Amount { return Amount{minor: minor, currency: c} }
 
 // Minor is the amount in minor units.
@@ -159,7 +164,8 @@ func (a Amount) Add(b Amount) Amount {
 	return Amount{minor: a.minor + b.minor, currency: a.currency}
 }
 
-// Biddable tells whether Parse would read the amount: whether it has at most 12 digits before the point.
+// Biddable tells whether Parse would read the amount: whether it has at most 12 digits before the
+// point.
 func (a Amount) Biddable() bool {
 	return a.minor/pow10(a.currency.digits) < pow10(integerDigitsMax)
 }
@@ -182,7 +188,8 @@ func (a Amount) mustMatch(b Amount) {
 	}
 }
 
-// String prints the amount as the contract does: all the currency's decimals, a point, nothing else ("1100.00", "500").
+// String prints the amount as the contract does: all the currency's decimals, a point, nothing else
+// ("1100.00", "500").
 func (a Amount) String() string {
 	digits := int(a.currency.digits)
 	if digits == 0 {
@@ -199,7 +206,8 @@ func (a Amount) String() string {
 	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
 }
 
-// Format prints the amount as people of a locale (BCP 47, such as "de-DE") write it: "1.100,00 €". The data is Unicode's CLDR.
+// Format prints the amount as people of a locale (BCP 47, such as "de-DE") write it: "1.100,00 €".
+// The data is Unicode's CLDR.
 func (a Amount) Format(locale string) string {
 	formatter := currency.NewFormatter(currency.NewLocale(locale))
 	formatter.MinDigits, formatter.MaxDigits = a.currency.digits, a.currency.digits

@@ -17,7 +17,8 @@ func TestParseReadsPlainDecimalsExactly(t *testing.T) {
 	}{
 		{"0", "USD", "0.00"}, {"0.10", "USD", "0.10"}, {"1250000", "USD", "1250000.00"}, {"10.5", "USD", "10.50"},
 		{"10.5000000", "USD", "10.50"}, {"500", "JPY", "500"}, {"500.00", "JPY", "500"}, {"1.234", "KWD", "1.234"},
-		{"999999999999.99", "USD", "999999999999.99"}, {"21474836.48", "USD", "21474836.48"}, {"100000", "VND", "100000"},
+		{"999999999999.99", "USD", "999999999999.99"}, {"21474836.48", "USD", "21474836.48"},
+		{"100000", "VND", "100000"},
 		{"999999999999.9999", "CLF", "999999999999.9999"}, {"1.5", "BRL", "1.50"},
 	} {
 		decimal, err := money.Parse(c.text)
@@ -34,11 +35,16 @@ func TestParseReadsPlainDecimalsExactly(t *testing.T) {
 
 func TestParseRefusesWhatCouldBeReadAsAnotherAmount(t *testing.T) {
 	for text, want := range map[string]error{
-		"": money.ErrNotDecimal, "1e3": money.ErrNotDecimal, "1E3": money.ErrNotDecimal, "+1": money.ErrNotDecimal, "-1": money.ErrNotDecimal,
-		" 1": money.ErrNotDecimal, "1 ": money.ErrNotDecimal, "1,5": money.ErrNotDecimal, "1.234,50": money.ErrNotDecimal, "1_000": money.ErrNotDecimal,
-		"１２": money.ErrNotDecimal, "٣": money.ErrNotDecimal, ".5": money.ErrNotDecimal, "5.": money.ErrNotDecimal, "1.2.3": money.ErrNotDecimal,
-		"0x10": money.ErrNotDecimal, "NaN": money.ErrNotDecimal, "Infinity": money.ErrNotDecimal, "007": money.ErrNotDecimal, "1\n": money.ErrNotDecimal,
-		"1000000000000": money.ErrTooLarge, "1.00001": money.ErrTooPrecise, strings.Repeat("9", 500): money.ErrNotDecimal,
+		"": money.ErrNotDecimal, "1e3": money.ErrNotDecimal, "1E3": money.ErrNotDecimal, "+1": money.ErrNotDecimal,
+		"-1": money.ErrNotDecimal,
+		" 1": money.ErrNotDecimal, "1 ": money.ErrNotDecimal, "1,5": money.ErrNotDecimal,
+		"1.234,50": money.ErrNotDecimal, "1_000": money.ErrNotDecimal,
+		"１２": money.ErrNotDecimal, "٣": money.ErrNotDecimal, ".5": money.ErrNotDecimal, "5.": money.ErrNotDecimal,
+		"1.2.3": money.ErrNotDecimal,
+		"0x10":  money.ErrNotDecimal, "NaN": money.ErrNotDecimal, "Infinity": money.ErrNotDecimal,
+		"007": money.ErrNotDecimal, "1\n": money.ErrNotDecimal,
+		"1000000000000": money.ErrTooLarge, "1.00001": money.ErrTooPrecise,
+		strings.Repeat("9", 500): money.ErrNotDecimal,
 	} {
 		if got, err := money.Parse(text); !errors.Is(err, want) {
 			t.Errorf("Parse(%q) = %v, %v; want %v", text, got, err, want)

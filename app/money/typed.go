@@ -11,10 +11,12 @@ import (
 	"golang.org/x/text/width"
 )
 
-// typedLengthMax is in characters. It leaves room for an amount with groups, decimals, a currency sign and a code.
+// typedLengthMax is in characters. It leaves room for an amount with groups, decimals, a currency
+// sign and a code.
 const typedLengthMax = 64
 
-// groupLength is how many digits stand between two group signs. Some Indian languages put two there, except at the end.
+// groupLength is how many digits stand between two group signs. Some Indian languages put two
+// there, except at the end.
 const groupLength = 3
 
 // Notation is how people of a locale write amounts.
@@ -27,8 +29,9 @@ type Notation struct {
 	Pairs bool
 }
 
-// AmbiguousError refuses a text that could mean something else than it seems to, or that has more decimals than the
-// currency. Readings are the amounts that may be meant, one or two of them, the smaller first: ask which it is.
+// AmbiguousError refuses a text that could mean something else than it seems to, or that has more
+// decimals than the currency. Readings are the amounts that may be meant, one or two of them, the
+// smaller first: ask which it is.
 type AmbiguousError struct{ Readings []Amount }
 
 func (e *AmbiguousError) Error() string { return "money: may mean " + joinAmounts(e.Readings) }
@@ -41,9 +44,10 @@ func joinAmounts(amounts []Amount) string {
 	return strings.Join(texts, " or ")
 }
 
-// ReadTyped reads an amount as people write it: with group signs, a decimal sign, the currency's sign or code, spaces
-// and the digits of any alphabet. The other notation is understood too where the text allows only one reading, as in
-// "1.234,50". It returns *AmbiguousError for what has to be asked, ErrNotDecimal, ErrTooLarge or ErrTooPrecise.
+// ReadTyped reads an amount as people write it: with group signs, a decimal sign, the currency's
+// sign or code, spaces and the digits of any alphabet. The other notation is understood too where
+// the text allows only one reading, as in "1.234,50". It returns *AmbiguousError for what has to be
+// asked, ErrNotDecimal, ErrTooLarge or ErrTooPrecise.
 func ReadTyped(text string, c Currency, n Notation) (Amount, error) {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > typedLengthMax {
 		return Amount{}, ErrNotDecimal
@@ -55,13 +59,15 @@ func ReadTyped(text string, c Currency, n Notation) (Amount, error) {
 	return readNumber(number, c, n)
 }
 
-// The marks that may stand between digits, after plainMarks. The last two are those of Arabic, which have one meaning.
+// The marks that may stand between digits, after plainMarks. The last two are those of Arabic,
+// which have one meaning.
 const (
 	point, comma, space, apostrophe = '.', ',', ' ', '\''
 	arabicDecimal, arabicGroup      = '٫', '٬'
 )
 
-// plainMarks writes each kind of mark in one way: full-width letters and marks, spaces, apostrophes.
+// plainMarks writes each kind of mark in one way: full-width letters and marks, spaces,
+// apostrophes.
 func plainMarks(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -79,16 +85,17 @@ func plainMarks(text string) string {
 	}, width.Fold.String(text))
 }
 
-// trim takes away what a copied amount brings along at its ends: space, and marks of direction that take no place.
-// Between digits such a mark may change the order in which they are seen, so it stays there and is refused.
+// trim takes away what a copied amount brings along at its ends: space, and marks of direction that
+// take no place. Between digits such a mark may change the order in which they are seen, so it
+// stays there and is refused.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' || r == '\ufeff'
 	})
 }
 
-// withoutSigns takes the currency's sign or code away from either end. The sign of another currency stays and is
-// refused: it would be another amount.
+// withoutSigns takes the currency's sign or code away from either end. The sign of another currency
+// stays and is refused: it would be another amount.
 func withoutSigns(text string, c Currency, n Notation) string {
 	signs := signsOf(c, n)
 	for _, sign := range signs {
@@ -111,8 +118,9 @@ var customarySigns = map[string][]string{
 	"VND": {"VNĐ", "đồng", "đ"},
 }
 
-// signsOf are what stands for a currency beside an amount, the longest first. A sign that the locale keeps for another
-// currency is left out: "$" is no sign of the Canadian dollar where the page writes "CA$".
+// signsOf are what stands for a currency beside an amount, the longest first. A sign that the
+// locale keeps for another currency is left out: "$" is no sign of the Canadian dollar where the
+// page writes "CA$".
 func signsOf(c Currency, n Notation) []string {
 	locale := currency.NewLocale(n.Locale)
 	own, _ := currency.GetSymbol(c.code, locale)
@@ -133,8 +141,8 @@ func signsOf(c Currency, n Notation) []string {
 	return signs
 }
 
-// plainDigits writes the digits of whatever alphabet in ASCII. Digits of two alphabets in one number are refused, since
-// some look like others of another value.
+// plainDigits writes the digits of whatever alphabet in ASCII. Digits of two alphabets in one
+// number are refused, since some look like others of another value.
 func plainDigits(text string) (string, bool) {
 	zero, known := rune(0), false
 	var b strings.Builder
@@ -168,8 +176,8 @@ func digitValue(r rune) rune {
 	return 0
 }
 
-// readNumber chooses between the two ways to read ASCII digits and marks: the last mark begins the decimals, or it
-// ends a group as all the marks before it do.
+// readNumber chooses between the two ways to read ASCII digits and marks: the last mark begins the
+// decimals, or it ends a group as all the marks before it do.
 func readNumber(number string, c Currency, n Notation) (Amount, error) {
 	runs, marks, ok := split(number)
 	if !ok {
@@ -196,7 +204,8 @@ func readNumber(number string, c Currency, n Notation) (Amount, error) {
 	return Amount{}, ErrNotDecimal
 }
 
-// readSingle reads what has one point or comma with three digits behind it, which may be a group or the decimals.
+// readSingle reads what has one point or comma with three digits behind it, which may be a group or
+// the decimals.
 func readSingle(whole string, mark rune, fraction string, c Currency, n Notation) (Amount, error) {
 	switch {
 	case c.digits == 0 && string(mark) == n.Group: // no decimals are possible
@@ -206,7 +215,8 @@ func readSingle(whole string, mark rune, fraction string, c Currency, n Notation
 	case mark == comma && string(mark) == n.Group:
 		return exactly(whole+fraction, "", c)
 	}
-	// A point is asked about in every locale: it is the decimal sign of programs, and of the keypads of many phones.
+	// A point is asked about in every locale: it is the decimal sign of programs, and of the
+	// keypads of many phones.
 	group, err := exactly(whole+fraction, "", c)
 	if err != nil {
 		return Amount{}, err
@@ -242,8 +252,8 @@ func exactly(whole, fraction string, c Currency) (Amount, error) {
 	return decimal.In(c)
 }
 
-// split takes a number apart into runs of digits and the marks between them. A point or comma at the very beginning
-// has a 0 before it.
+// split takes a number apart into runs of digits and the marks between them. A point or comma at
+// the very beginning has a 0 before it.
 func split(number string) (runs []string, marks []rune, ok bool) {
 	if strings.IndexAny(number, ".,٫") == 0 {
 		number = "0" + number

@@ -193,10 +193,12 @@ func TestReadTypedRefusesWhatIsNoAmountOfTheCurrency(t *testing.T) {
 	}
 }
 
-// Whatever is typed, an amount read from it or offered as its reading has exactly the digits that were typed, with the
-// decimals beginning at the last mark or nowhere.
+// Whatever is typed, an amount read from it or offered as its reading has exactly the digits that
+// were typed, with the decimals beginning at the last mark or nowhere.
 func FuzzReadTyped(f *testing.F) {
-	for _, seed := range []string{"1.500", "€1.234,50", "１２，３４", "1 234.5", "१,५०,०००", "\u200e12'000", "1e9", ",5", "-1", "1.2.3"} {
+	for _, seed := range []string{
+		"1.500", "€1.234,50", "１２，３４", "1 234.5", "१,५०,०००", "\u200e12'000", "1e9", ",5", "-1", "1.2.3",
+	} {
 		for i := range everywhere {
 			f.Add(seed, byte(i), byte(i))
 		}
@@ -228,8 +230,8 @@ func FuzzReadTyped(f *testing.F) {
 	})
 }
 
-// possibleReadings is a slow way to read, independent of the real one: all digits as a whole number, and with the
-// decimals after the last mark.
+// possibleReadings is a slow way to read, independent of the real one: all digits as a whole
+// number, and with the decimals after the last mark.
 func possibleReadings(text string, decimals int) []*big.Rat {
 	digits, afterMark := "", -1
 	for _, r := range text {

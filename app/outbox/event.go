@@ -1,5 +1,6 @@
-// Package outbox tells the world what happened: a row written in the transaction of the fact itself, and a relay that turns rows into
-// events and hands them on, in order for each auction, at least once.
+// Package outbox tells the world what happened: a row written in the transaction of the fact
+// itself, and a relay that turns rows into events and hands them on, in order for each auction, at
+// least once.
 package outbox
 
 import (
@@ -20,7 +21,8 @@ const (
 // Topics are all of them. What happens to one holds no other up.
 var Topics = []string{TopicBidAccepted, TopicAuctionClosed}
 
-// Event is one message for consumers. Value is a CloudEvents 1.0 envelope in JSON; ID is what consumers drop repeats by.
+// Event is one message for consumers. Value is a CloudEvents 1.0 envelope in JSON; ID is what
+// consumers drop repeats by.
 type Event struct {
 	Topic string
 	Key   string // the auction's id: events with one key stay in order
@@ -28,7 +30,8 @@ type Event struct {
 	Value []byte
 }
 
-// envelope is CloudEvents 1.0 in its JSON format (cloudevents.io, spec 1.0.2 and its JSON event format).
+// envelope is CloudEvents 1.0 in its JSON format (cloudevents.io, spec 1.0.2 and its JSON event
+// format).
 type envelope struct {
 	SpecVersion     string    `json:"specversion"`
 	ID              string    `json:"id"`
@@ -58,17 +61,20 @@ type auctionClosed struct {
 	ClosedAt    time.Time `json:"closedAt"`
 }
 
-// bidEvent and closedEvent name the house in their source, so that a consumer of several houses, or of one and its copy, tells them apart.
+// bidEvent and closedEvent name the house in their source, so that a consumer of several houses, or
+// of one and its copy, tells them apart.
 func bidEvent(house string, b auction.Bid) (Event, error) {
 	id := fmt.Sprintf("%s:%d:%d", TopicBidAccepted, b.AuctionID, b.Seq)
 	return event(house, TopicBidAccepted, id, b.AuctionID, b.AcceptedAt, bidAccepted{
-		AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(), AcceptedAt: b.AcceptedAt.UTC(),
+		AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(),
+		AcceptedAt: b.AcceptedAt.UTC(),
 	})
 }
 
 func closedEvent(house string, s auction.State) (Event, error) {
 	data := auctionClosed{
-		AuctionID: s.ID, SellerID: s.SellerID, Currency: s.Currency.Code(), BidCount: s.BidCount, ClosedAt: s.ClosedAt.UTC(),
+		AuctionID: s.ID, SellerID: s.SellerID, Currency: s.Currency.Code(), BidCount: s.BidCount,
+		ClosedAt: s.ClosedAt.UTC(),
 	}
 	if result := s.Result(); result.WinnerID != 0 {
 		price := result.HammerPrice.String()
@@ -80,7 +86,8 @@ func closedEvent(house string, s auction.State) (Event, error) {
 func event(house, topic, id string, auctionID int64, at time.Time, data any) (Event, error) {
 	key := strconv.FormatInt(auctionID, 10)
 	value, err := json.Marshal(envelope{
-		SpecVersion: "1.0", ID: id, Source: "/houses/" + house + "/auctions/" + key, Type: topic, Subject: key, Time: at.UTC(),
+		SpecVersion: "1.0", ID: id, Source: "/houses/" + house + "/auctions/" + key, Type: topic, Subject: key,
+		Time:            at.UTC(),
 		DataContentType: "application/json", Data: data,
 	})
 	return Event{Topic: topic, Key: key, ID: id, Value: value}, err

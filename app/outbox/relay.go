@@ -22,17 +22,19 @@ import (
 )
 
 const (
-	// rowsMax and eventsMax bound one turn, whose events are all in memory; a turn takes at least one row, which is one batch.
+	// rowsMax and eventsMax bound one turn, whose events are all in memory; a turn takes at least
+	// one row, which is one batch.
 	rowsMax   = 1000
 	eventsMax = 4000
-	// turnWithin bounds one turn, with the handing over in it. The transaction is idle meanwhile, so it stays below
-	// what PostgreSQL lets a transaction idle.
+	// turnWithin bounds one turn, with the handing over in it. The transaction is idle meanwhile,
+	// so it stays below what PostgreSQL lets a transaction idle.
 	turnWithin = 2500 * time.Millisecond
 	// publishWithin bounds the handing over. What was acknowledged until then can still be deleted
 	// in the same turn.
 	publishWithin = 1500 * time.Millisecond
-	// pollEvery is how long after a fact its event may leave. What comes meanwhile shares a turn: turns without a pause, one for each
-	// batch of bids, took a tenth of the machine and half of the disk's fsyncs from the bids.
+	// pollEvery is how long after a fact its event may leave. What comes meanwhile shares a turn:
+	// turns without a pause, one for each batch of bids, took a tenth of the machine and half of
+	// the disk's fsyncs from the bids.
 	pollEvery = 200 * time.Millisecond
 	// retryFirst and retryMax are the pauses after a failure: short, then doubled.
 	retryFirst = 250 * time.Millisecond
@@ -45,7 +47,8 @@ const (
 	// backlogEvery is how often the backlog is measured, and backlogMax where counting stops.
 	backlogEvery = 5 * time.Second
 	backlogMax   = 100_000
-	// relayLockKey names the advisory lock that makes one relay the teller; the number has no meaning of its own.
+	// relayLockKey names the advisory lock that makes one relay the teller; the number has no
+	// meaning of its own.
 	relayLockKey = 0x6d617274656c6f
 )
 
@@ -199,10 +202,14 @@ func (r *Relay) turn(ctx context.Context, names []string) (more bool, err error)
 
 // head reads the oldest rows of the topics, in the order in which they were written. Full tells
 // that more wait.
-func (r *Relay) head(ctx context.Context, q *db.Queries, names []string) (rows []db.OutboxHeadRow, full bool, err error) {
+func (r *Relay) head(
+	ctx context.Context, q *db.Queries, names []string,
+) (rows []db.OutboxHeadRow, full bool, err error) {
 	horizon := int64(math.MaxInt64)
 	for _, name := range names {
-		found, err := q.OutboxHead(ctx, db.OutboxHeadParams{Topic: name, SetAside: r.passedOver(name), RowLimit: rowsMax})
+		found, err := q.OutboxHead(
+			ctx, db.OutboxHeadParams{Topic: name, SetAside: r.passedOver(name), RowLimit: rowsMax},
+		)
 		if err != nil {
 			return nil, false, err
 		}
@@ -335,7 +342,10 @@ func (r *Relay) putAside(l line, why error) error {
 		if errors.As(why, &fault) {
 			attributes = append(attributes, "stack", fault.Stack)
 		}
-		r.log.Error("outbox: an auction's events wait, since what they tell cannot be read; those of others leave", attributes...)
+		r.log.Error(
+			"outbox: an auction's events wait, since what they tell cannot be read; those of others leave",
+			attributes...,
+		)
 	}
 	r.setAside[l] = time.Now().Add(setAsideFor)
 	return nil

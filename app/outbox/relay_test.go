@@ -57,7 +57,8 @@ func (s *told) ids() (ids []string) {
 	return ids
 }
 
-// fill writes auctions with bids of 1.10, 1.20 …, closed, with the rows that their writers would have left.
+// fill writes auctions with bids of 1.10, 1.20 …, closed, with the rows that their writers would
+// have left.
 func fill(t testing.TB, pool *pgxpool.Pool, auctions, bids int) (ids []int64) {
 	user, err := db.New(pool).UserInsert(t.Context(), db.UserInsertParams{Name: "somebody", Role: "seller"})
 	if err != nil {
@@ -70,17 +71,25 @@ func fill(t testing.TB, pool *pgxpool.Pool, auctions, bids int) (ids []int64) {
 	for range auctions {
 		var id int64
 		if err := pool.QueryRow(t.Context(), `
-			INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle,
+			INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+			leader_id, leader_paddle,
 			    bid_count, bidder_count, status, start_at, end_at, original_end_at, closed_at)
-			VALUES ($1, 'USD', 2, 100, 10, 100 + 10 * $3, CASE WHEN $3 > 0 THEN $2::bigint END, CASE WHEN $3 > 0 THEN 1 END, $3, LEAST($3, 1), 'CLOSED',
-			    now() - interval '2 hours', now() - interval '1 hour', now() - interval '1 hour', now()) RETURNING id`, user.ID, bidder.ID, bids).Scan(&id); err != nil {
+			VALUES ($1, 'USD', 2, 100, 10, 100 + 10 * $3, CASE WHEN $3 > 0 THEN $2::bigint END, CASE WHEN $3 > 0
+			THEN 1 END, $3, LEAST($3, 1), 'CLOSED',
+			    now() - interval '2 hours', now() - interval '1 hour', now() - interval '1 hour', now())
+			RETURNING id`, user.ID, bidder.ID, bids).Scan(&id); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, id)
 		for _, sql := range []string{
 			fmt.Sprintf(`INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
-				SELECT %d, n, %d, 1, 100 + 10 * n, gen_random_uuid(), now() FROM generate_series(1, %d) AS n`, id, bidder.ID, bids),
-			fmt.Sprintf(`INSERT INTO outbox (topic, auction_id, first_seq, last_seq) SELECT 'bid-accepted', %d, n, n FROM generate_series(1, %d) AS n`, id, bids),
+				SELECT %d, n, %d, 1, 100 + 10 * n, gen_random_uuid(), now() FROM generate_series(1, %d)
+				AS n`, id, bidder.ID, bids),
+			fmt.Sprintf(
+				`INSERT INTO outbox (topic, auction_id, first_seq, last_seq) SELECT 'bid-accepted', %d, n, n
+					FROM generate_series(1, %d) AS n`,
+				id, bids,
+			),
 			fmt.Sprintf(`INSERT INTO outbox (topic, auction_id) VALUES ('auction-closed', %d)`, id),
 		} {
 			if _, err := pool.Exec(t.Context(), sql); err != nil {
@@ -112,7 +121,8 @@ func waiting(t testing.TB, pool *pgxpool.Pool) int64 {
 	return rows
 }
 
-// inOrder checks that each auction's events came in the order of its history, with nothing missing; repeats only repeat what came.
+// inOrder checks that each auction's events came in the order of its history, with nothing missing;
+// repeats only repeat what came.
 func inOrder(t testing.TB, ids []string, auctions []int64, bids int) {
 	for _, id := range auctions {
 		var want, got []string
@@ -158,19 +168,22 @@ func TestEventsHaveTheContractsShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]any{
-		"specversion": "1.0", "type": "bid-accepted", "id": fmt.Sprintf("bid-accepted:%d:1", sold), "datacontenttype": "application/json",
+		"specversion": "1.0", "type": "bid-accepted", "id": fmt.Sprintf("bid-accepted:%d:1", sold),
+		"datacontenttype": "application/json",
 	} {
 		if envelope[key] != want {
 			t.Errorf("%s is %v", key, envelope[key])
 		}
 	}
 	data := envelope["data"].(map[string]any)
-	if at, err := time.Parse(time.RFC3339Nano, data["acceptedAt"].(string)); err != nil || data["amount"] != "1.10" || at.Location() != time.UTC {
+	if at, err := time.Parse(time.RFC3339Nano, data["acceptedAt"].(string)); err != nil || data["amount"] != "1.10" ||
+		at.Location() != time.UTC {
 		t.Errorf("%v", data)
 	}
 }
 
-// A sink that fails in the middle gets the rest later, in order; nothing is lost, and only what was not acknowledged comes again.
+// A sink that fails in the middle gets the rest later, in order; nothing is lost, and only what was
+// not acknowledged comes again.
 func TestAFailureStopsAndIsMadeGood(t *testing.T) {
 	pool := dbtest.Pool(t)
 	auctions := fill(t, pool, 5, 6)
@@ -193,7 +206,8 @@ func TestAFailureStopsAndIsMadeGood(t *testing.T) {
 	}
 }
 
-// Several nodes relay at once, and some die between the hand-over and the deletion: each auction's events still come in order, none is lost.
+// Several nodes relay at once, and some die between the hand-over and the deletion: each auction's
+// events still come in order, none is lost.
 func TestManyRelaysKeepTheOrder(t *testing.T) {
 	pool := dbtest.Pool(t)
 	auctions := fill(t, pool, 8, 5)
@@ -225,7 +239,9 @@ func (d dying) Publish(ctx context.Context, events []outbox.Event) []error {
 }
 
 func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(4, outbox.TopicBidAccepted, outbox.TopicAuctionClosed))
+	cluster, err := kfake.NewCluster(
+		kfake.NumBrokers(2), kfake.SeedTopics(4, outbox.TopicBidAccepted, outbox.TopicAuctionClosed),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +255,10 @@ func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
 	defer sink.Close()
 	drain(t, relay(pool, sink))
 
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics(outbox.TopicBidAccepted, outbox.TopicAuctionClosed))
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(cluster.ListenAddrs()...),
+		kgo.ConsumeTopics(outbox.TopicBidAccepted, outbox.TopicAuctionClosed),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +279,8 @@ func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
 				return
 			}
 			next[key]++
-			if was, ok := partition[key]; ok && was != r.Partition || !strings.Contains(string(r.Value), fmt.Sprintf(`"seq":%d,`, next[key])) {
+			if was, ok := partition[key]; ok && was != r.Partition ||
+				!strings.Contains(string(r.Value), fmt.Sprintf(`"seq":%d,`, next[key])) {
 				t.Errorf("auction %s, partition %d: %s", key, r.Partition, r.Value)
 			}
 			partition[key] = r.Partition
@@ -273,7 +293,8 @@ func TestKafkaKeepsEachAuctionInOnePartitionInOrder(t *testing.T) {
 	}
 }
 
-// What a turn costs must not grow with an auction's log: a plan that joins its ranges with every bid passes all other tests.
+// What a turn costs must not grow with an auction's log: a plan that joins its ranges with every
+// bid passes all other tests.
 func TestATurnReadsOnlyItsBids(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Pool(t)
@@ -291,11 +312,18 @@ func TestATurnReadsOnlyItsBids(t *testing.T) {
 	}
 	var ids, firsts, lasts []string
 	for seq := bids - 99; seq <= bids; seq += 2 {
-		ids, firsts, lasts = append(ids, fmt.Sprint(id)), append(firsts, fmt.Sprint(seq)), append(lasts, fmt.Sprint(seq+1))
+		ids, firsts, lasts = append(ids, fmt.Sprint(id)), append(firsts, fmt.Sprint(seq)), append(
+			lasts, fmt.Sprint(seq+1),
+		)
 	}
 	array := func(of []string) string { return "'{" + strings.Join(of, ",") + "}'" }
 	var text string
-	if err := conn.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE read (%s, %s, %s)", array(ids), array(firsts), array(lasts))).Scan(&text); err != nil {
+	if err := conn.QueryRow(
+		t.Context(),
+		fmt.Sprintf(
+			"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE read (%s, %s, %s)", array(ids), array(firsts), array(lasts),
+		),
+	).Scan(&text); err != nil {
 		t.Fatal(err)
 	}
 	type node struct {
@@ -357,8 +385,13 @@ func TestATopicThatIsRefusedHoldsNoOtherUp(t *testing.T) {
 	metrics := prometheus.NewRegistry()
 	running.Go(func() { outbox.NewRelay(pool, sink, slog.New(slog.DiscardHandler), metrics).Run(ctx) })
 	eventually(t, "the closings are told", func() bool { return len(sink.ids()) == 2 })
-	eventually(t, "the failures are counted", func() bool { return figure(t, metrics, "martelo_loop_failures_total", "relay bid-accepted") > 1 })
-	eventually(t, "the backlog is seen", func() bool { return figure(t, metrics, "martelo_outbox_waiting_rows", "") >= 2400 })
+	eventually(
+		t, "the failures are counted",
+		func() bool { return figure(t, metrics, "martelo_loop_failures_total", "relay bid-accepted") > 1 },
+	)
+	eventually(
+		t, "the backlog is seen", func() bool { return figure(t, metrics, "martelo_outbox_waiting_rows", "") >= 2400 },
+	)
 	sink.mu.Lock()
 	sink.refused = nil
 	sink.mu.Unlock()
@@ -387,7 +420,10 @@ func TestARowThatCannotBeReadHoldsOnlyItsAuctionUp(t *testing.T) {
 	for _, sql := range []string{
 		fmt.Sprintf(`INSERT INTO outbox (topic, auction_id, first_seq, last_seq)
 			VALUES ('bid-accepted', %d, 99, 99), ('auction-closed', 77, NULL, NULL)`, auctions[0]),
-		fmt.Sprintf(`UPDATE outbox SET last_seq = 50 WHERE topic = 'bid-accepted' AND auction_id = %d AND first_seq = 2`, auctions[1]),
+		fmt.Sprintf(
+			`UPDATE outbox SET last_seq = 50 WHERE topic = 'bid-accepted' AND auction_id = %d AND first_seq = 2`,
+			auctions[1],
+		),
 		`ALTER TABLE auctions DISABLE TRIGGER USER`,
 		fmt.Sprintf(`UPDATE auctions SET start_at = '-infinity' WHERE id = %d`, auctions[2]), // no time.Time holds it
 		fmt.Sprintf(`UPDATE auctions SET currency = 'HRK' WHERE id = %d`, auctions[3]),       // no list has it any more
@@ -451,7 +487,8 @@ func figure(t testing.TB, metrics *prometheus.Registry, name, loop string) float
 // A topic that the brokers refuse leaves the other topic's events alone, and is made good.
 func TestKafkaTopicsGoTheirOwnWays(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, outbox.TopicBidAccepted, outbox.TopicAuctionClosed),
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.SeedTopics(2, outbox.TopicBidAccepted, outbox.TopicAuctionClosed),
 		kfake.MaxVersions(kversion.V3_5_0())) // whose requests name topics, not their ids
 	if err != nil {
 		t.Fatal(err)

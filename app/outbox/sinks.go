@@ -42,12 +42,15 @@ var errUnfinished = errors.New("the brokers have not answered yet")
 // brokers do not take leaves room to the others.
 type KafkaSink struct{ clients map[string]*kgo.Client }
 
-// NewKafkaSink makes a sink for the brokers given as host:port. It connects when first used. The producer is idempotent and waits for all
-// in-sync replicas (the library's defaults), so a retry inside it neither repeats nor reorders.
+// NewKafkaSink makes a sink for the brokers given as host:port. It connects when first used. The
+// producer is idempotent and waits for all in-sync replicas (the library's defaults), so a retry
+// inside it neither repeats nor reorders.
 func NewKafkaSink(brokers []string) (*KafkaSink, error) {
 	s := &KafkaSink{clients: map[string]*kgo.Client{}}
 	for _, topic := range Topics {
-		client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.AllowAutoTopicCreation(), kgo.RecordDeliveryTimeout(publishWithin))
+		client, err := kgo.NewClient(
+			kgo.SeedBrokers(brokers...), kgo.AllowAutoTopicCreation(), kgo.RecordDeliveryTimeout(publishWithin),
+		)
 		if err != nil {
 			s.Close()
 			return nil, fmt.Errorf("outbox: KAFKA_BROKERS: %w", err)
@@ -80,7 +83,9 @@ func (s *KafkaSink) Publish(ctx context.Context, events []Event) []error {
 		sent++
 		client.TryProduce(ctx, &kgo.Record{
 			Topic: e.Topic, Key: []byte(e.Key), Value: e.Value,
-			Headers: []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/cloudevents+json; charset=UTF-8")}},
+			Headers: []kgo.RecordHeader{
+				{Key: "content-type", Value: []byte("application/cloudevents+json; charset=UTF-8")},
+			},
 		}, func(_ *kgo.Record, err error) { answers <- answer{i, err} })
 	}
 	for range sent {

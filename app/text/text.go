@@ -1,5 +1,5 @@
-// Package text brings what people write (titles, descriptions, names) into the form in which the house keeps and shows it, and
-// tells whether a reader would see anything of it.
+// Package text brings what people write (titles, descriptions, names) into the form in which the
+// house keeps and shows it, and tells whether a reader would see anything of it.
 package text
 
 import (
@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// marksMax is how many combining marks a letter keeps. Thai needs two, Arabic three, pointed Hebrew four. More of them grow
-	// over the lines above and below, where other people's prices stand.
+	// marksMax is how many combining marks a letter keeps. Thai needs two, Arabic three, pointed
+	// Hebrew four. More of them grow over the lines above and below, where other people's prices
+	// stand.
 	marksMax = 4
-	// clusterMarksMax is how many it keeps in scripts that write whole syllables with marks, such as Tibetan and Burmese.
+	// clusterMarksMax is how many it keeps in scripts that write whole syllables with marks, such
+	// as Tibetan and Burmese.
 	clusterMarksMax = 8
 	// placeLength is how many characters before a hidden one are shown to say where it stands.
 	placeLength = 20
@@ -52,9 +54,10 @@ func Advice(err error) string {
 	return "Write this as plain text in UTF-8."
 }
 
-// Line cleans a text of one line, such as a title or a name: composed (NFC), with single plain spaces between words and none around
-// them, with few marks on a letter, and without characters that show nothing. It refuses line breaks, control characters and the
-// marks that reverse the text after them. Cleaning what is clean changes nothing.
+// Line cleans a text of one line, such as a title or a name: composed (NFC), with single plain
+// spaces between words and none around them, with few marks on a letter, and without characters
+// that show nothing. It refuses line breaks, control characters and the marks that reverse the text
+// after them. Cleaning what is clean changes nothing.
 func Line(typed string) (string, error) {
 	if !utf8.ValidString(typed) {
 		return "", ErrBroken
@@ -77,8 +80,9 @@ func Line(typed string) (string, error) {
 	return strings.Join(strings.Fields(settle(spaced)), " "), nil
 }
 
-// Lines cleans a text of many lines, such as a description, as Line does. Its spaces stay as they are, and every mark that ends a
-// line ends one as "\n" does. Control characters that come along with copied text are dropped; it refuses only U+0000.
+// Lines cleans a text of many lines, such as a description, as Line does. Its spaces stay as they
+// are, and every mark that ends a line ends one as "\n" does. Control characters that come along
+// with copied text are dropped; it refuses only U+0000.
 func Lines(typed string) (string, error) {
 	if !utf8.ValidString(typed) {
 		return "", ErrBroken
@@ -97,19 +101,23 @@ func Lines(typed string) (string, error) {
 }
 
 // lineEnds are the marks that end a line or a page, the longest first.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+var lineEnds = strings.NewReplacer(
+	"\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n",
+)
 
 // Visible tells whether a reader would see anything of a text.
 func Visible(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && !showsNothing(r) && r != brailleBlank
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && !showsNothing(r) &&
+			r != brailleBlank
 	})
 }
 
 // brailleBlank is the Braille pattern without dots: a space that is no space to programs.
 const brailleBlank = '\u2800'
 
-// overrides tells whether a character reverses the text that follows it, which nobody's writing needs.
+// overrides tells whether a character reverses the text that follows it, which nobody's writing
+// needs.
 func overrides(r rune) bool { return r == '\u202d' || r == '\u202e' }
 
 func hiddenAt(text string, i int, r rune) error {
@@ -144,7 +152,8 @@ func isASCII(text string) bool {
 	return true
 }
 
-// withoutHidden drops the characters that show nothing, but those that change how the characters around them look.
+// withoutHidden drops the characters that show nothing, but those that change how the characters
+// around them look.
 func withoutHidden(text string) string {
 	var kept strings.Builder
 	kept.Grow(len(text))
@@ -193,26 +202,29 @@ func shapes(r, letter, before, next rune, flag bool) bool {
 	return false
 }
 
-// isPicture tells whether a character may stand before a joiner in a picture of several: a symbol, a skin tone, or the selector that
-// makes a picture of a symbol.
+// isPicture tells whether a character may stand before a joiner in a picture of several: a symbol,
+// a skin tone, or the selector that makes a picture of a symbol.
 func isPicture(r rune) bool {
 	return unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff || r == '\ufe0f'
 }
 
-// joins tells whether a character is of a script in which joiners decide about the shape of letters.
+// joins tells whether a character is of a script in which joiners decide about the shape of
+// letters.
 func joins(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, joinless...)
 }
 
 // joinless are the scripts whose letters stand alone, and the characters that no script owns.
 var joinless = []*unicode.RangeTable{
-	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Hebrew, unicode.Han, unicode.Hiragana,
+	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Hebrew, unicode.Han,
+	unicode.Hiragana,
 	unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Common, unicode.Inherited,
 }
 
 func isTag(r rune) bool { return r >= 0xe0020 && r <= 0xe007f }
 
-// showsNothing is Unicode's property Default_Ignorable_Code_Point, and the marks around annotations, which browsers do not show either.
+// showsNothing is Unicode's property Default_Ignorable_Code_Point, and the marks around
+// annotations, which browsers do not show either.
 func showsNothing(r rune) bool {
 	switch {
 	case r < 0xad:
@@ -225,7 +237,8 @@ func showsNothing(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// withFewMarks drops marks beyond those that some language needs on one letter, and marks on nothing. What shows nothing is no letter.
+// withFewMarks drops marks beyond those that some language needs on one letter, and marks on
+// nothing. What shows nothing is no letter.
 func withFewMarks(text string) string {
 	var kept strings.Builder
 	kept.Grow(len(text))
@@ -249,7 +262,9 @@ func marksOn(r rune) int {
 	switch {
 	case unicode.IsSpace(r) || unicode.IsControl(r):
 		return 0
-	case unicode.In(r, unicode.Tibetan, unicode.Myanmar, unicode.Khmer, unicode.Tai_Tham, unicode.Balinese, unicode.Javanese):
+	case unicode.In(
+		r, unicode.Tibetan, unicode.Myanmar, unicode.Khmer, unicode.Tai_Tham, unicode.Balinese, unicode.Javanese,
+	):
 		return clusterMarksMax
 	}
 	return marksMax

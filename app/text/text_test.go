@@ -74,11 +74,12 @@ func TestDescriptionsKeepTheirLines(t *testing.T) {
 
 func TestRefusalsSayWhere(t *testing.T) {
 	for typed, want := range map[string]string{
-		"two\nlines":                        "Remove the line breaks.",
-		"Omega\u202e5691":                   "Remove the hidden character U+202E after “Omega”.",
-		"\u0007Omega":                       "Remove the hidden character U+0007 at the beginning.",
-		strings.Repeat("é", 30) + " b\x00c": "Remove the hidden character U+0000 after “" + strings.Repeat("é", 18) + " b”.",
-		"\xff":                              "Write this as plain text in UTF-8.",
+		"two\nlines":      "Remove the line breaks.",
+		"Omega\u202e5691": "Remove the hidden character U+202E after “Omega”.",
+		"\u0007Omega":     "Remove the hidden character U+0007 at the beginning.",
+		strings.Repeat("é", 30) + " b\x00c": "Remove the hidden character U+0000 after “" + strings.Repeat("é", 18) +
+			" b”.",
+		"\xff": "Write this as plain text in UTF-8.",
 	} {
 		_, err := text.Line(typed)
 		if err == nil || text.Advice(err) != want {
@@ -95,7 +96,8 @@ func TestRefusalsSayWhere(t *testing.T) {
 
 func TestVisible(t *testing.T) {
 	for typed, want := range map[string]bool{
-		"": false, "  \u3000": false, "\u3164": false, "\u2800": false, "\U000e0041": false, "\u200b\ufeff\u00ad": false, "\u0301": false, "\u115f": false,
+		"": false, "  \u3000": false, "\u3164": false, "\u2800": false, "\U000e0041": false,
+		"\u200b\ufeff\u00ad": false, "\u0301": false, "\u115f": false,
 		"a": true, "時": true, "🎺": true, "\u3164a": true, "…": true,
 	} {
 		if text.Visible(typed) != want {
@@ -106,7 +108,10 @@ func TestVisible(t *testing.T) {
 
 // TestCleanIsClean holds cleaning to its promises over texts of the characters that make trouble.
 func TestCleanIsClean(t *testing.T) {
-	trouble := []rune("aé1 \u0301\u0327\u0300\u05b4\u05c1\u0e35\u0e48\u1037ကयक्می時가👩🏽🚒🏴❤\u200b\u200c\u200d\u200e\u202d\u2066\u2028\u180e\u1820\u034f\u3164\u2800\ufe0f\U000e0067\U000e007f\u00ad\n\r\t\v\x00\x07\u1100\u1161\u0f71\u0f72")
+	trouble := []rune(
+		"aé1 " +
+			"\u0301\u0327\u0300\u05b4\u05c1\u0e35\u0e48\u1037ကयक्می時가👩🏽🚒🏴❤\u200b\u200c\u200d\u200e\u202d\u2066\u2028\u180e\u1820\u034f\u3164\u2800\ufe0f\U000e0067\U000e007f\u00ad\n\r\t\v\x00\x07\u1100\u1161\u0f71\u0f72",
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		typed := rapid.OneOf(rapid.StringOf(rapid.RuneFrom(trouble)), rapid.String()).Draw(t, "typed")
 		for name, clean := range map[string]func(string) (string, error){"line": text.Line, "lines": text.Lines} {

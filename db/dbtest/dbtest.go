@@ -1,5 +1,5 @@
-// Package dbtest runs PostgreSQL and Redis for tests and for development: private servers with data folders and ports of
-// their own, which leave alone whatever runs on the machine already.
+// Package dbtest runs PostgreSQL and Redis for tests and for development: private servers with data
+// folders and ports of their own, which leave alone whatever runs on the machine already.
 //
 // A test asks for what it needs and gets it fresh:
 //
@@ -9,13 +9,13 @@
 //	server := dbtest.StartPostgres(t) // a migrated PostgreSQL of its own that may be killed, paused and started again
 //	server := dbtest.StartRedis(t)  // the same for Redis
 //
-// When DATABASE_URL is set, Pool and URL make their databases on that server instead, whose account must be allowed to
-// create databases; when REDIS_URL is set, Redis and RedisURL give that one. Ids start at different figures in every
-// table, so that a test cannot pass by taking one kind of id for another, and at random ones on a shared Redis, so that
-// tests do not hear each other.
+// When DATABASE_URL is set, Pool and URL make their databases on that server instead, whose account
+// must be allowed to create databases; when REDIS_URL is set, Redis and RedisURL give that one. Ids
+// start at different figures in every table, so that a test cannot pass by taking one kind of id
+// for another, and at random ones on a shared Redis, so that tests do not hear each other.
 //
-// Everything ends and is removed with the test program, also when that is killed. [House] holds the services of a
-// developer's machine, which keep their data.
+// Everything ends and is removed with the test program, also when that is killed. [House] holds the
+// services of a developer's machine, which keep their data.
 package dbtest
 
 import (
@@ -43,30 +43,36 @@ import (
 )
 
 const (
-	// cloneWithin bounds the making or dropping of a test's database: under a tenth of a second on an idle machine.
+	// cloneWithin bounds the making or dropping of a test's database: under a tenth of a second on
+	// an idle machine.
 	cloneWithin = 60 * time.Second
 
-	// poolMax is how many connections a test's pool opens at most: the server has 300 for all parallel tests together.
+	// poolMax is how many connections a test's pool opens at most: the server has 300 for all
+	// parallel tests together.
 	poolMax = 16
 
-	// closeWithin is how long a pool may wait at the end of a test for connections that somebody still holds.
+	// closeWithin is how long a pool may wait at the end of a test for connections that somebody
+	// still holds.
 	closeWithin = 10 * time.Second
 
-	// templateLock is the advisory lock under which the template database is made on a server that is not ours.
+	// templateLock is the advisory lock under which the template database is made on a server that
+	// is not ours.
 	templateLock = 7_305_001
 
-	// idStep is the distance between the first ids of one table and the next; no test makes as many rows.
+	// idStep is the distance between the first ids of one table and the next; no test makes as many
+	// rows.
 	idStep = 100_000
 
-	// idBaseMax bounds the random first id on a shared Redis, well inside PostgreSQL's bigint and a JSON number.
+	// idBaseMax bounds the random first id on a shared Redis, well inside PostgreSQL's bigint and a
+	// JSON number.
 	idBaseMax = 1_000_000_000
 )
 
 // clones counts the databases made by this test program.
 var clones atomic.Int64
 
-// Pool returns a pool on an empty, migrated database that belongs to this test alone. It is closed when the test ends; a
-// connection that has not been given back by then is a fault of the test.
+// Pool returns a pool on an empty, migrated database that belongs to this test alone. It is closed
+// when the test ends; a connection that has not been given back by then is a fault of the test.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	pool, err := db.Open(URL(t), poolMax)
@@ -116,8 +122,8 @@ func URL(t testing.TB) string {
 	return address
 }
 
-// cloneOwn clones the template on this test program's own server. The clone is not dropped, which takes PostgreSQL
-// several times as long as making it: it goes with the server.
+// cloneOwn clones the template on this test program's own server. The clone is not dropped, which
+// takes PostgreSQL several times as long as making it: it goes with the server.
 func cloneOwn(ctx context.Context) (string, error) {
 	server, err := own()
 	if err != nil {
@@ -150,8 +156,8 @@ func cloneGiven(ctx context.Context, t testing.TB, given string) (string, error)
 	return inDatabase(given, name)
 }
 
-// makeTemplate makes the migrated template database unless it is there. It gets its name last, so that a template by that
-// name is always whole.
+// makeTemplate makes the migrated template database unless it is there. It gets its name last, so
+// that a template by that name is always whole.
 func makeTemplate(ctx context.Context, given, template string) error {
 	conn, err := pgx.Connect(ctx, given)
 	if err != nil {
@@ -162,7 +168,9 @@ func makeTemplate(ctx context.Context, given, template string) error {
 		return fmt.Errorf("dbtest: %w", err)
 	}
 	var found bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", template).Scan(&found); err != nil {
+	if err := conn.QueryRow(
+		ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", template,
+	).Scan(&found); err != nil {
 		return fmt.Errorf("dbtest: %w", err)
 	}
 	if found {
@@ -244,8 +252,9 @@ var migrationsHash = sync.OnceValue(func() string {
 // redisOf holds the Redis of each running test, so that all nodes of one test share it.
 var redisOf sync.Map // testing.TB → address
 
-// RedisURL returns the address of a Redis that belongs to this test alone: channels have no name space, so that sharing
-// one would let tests hear each other. Asked again by the same test, it is the same Redis.
+// RedisURL returns the address of a Redis that belongs to this test alone: channels have no name
+// space, so that sharing one would let tests hear each other. Asked again by the same test, it is
+// the same Redis.
 func RedisURL(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv("REDIS_URL"); given != "" {

@@ -16,9 +16,9 @@ import (
 // houseDatabase is the database of a developer's house.
 const houseDatabase = "martelo"
 
-// House is the PostgreSQL and Redis of a developer's machine. They keep their data, and their ports as long as nobody
-// else takes those. A service whose address is given by DATABASE_URL or REDIS_URL is used as it is: the house neither
-// starts nor stops it.
+// House is the PostgreSQL and Redis of a developer's machine. They keep their data, and their ports
+// as long as nobody else takes those. A service whose address is given by DATABASE_URL or REDIS_URL
+// is used as it is: the house neither starts nor stops it.
 type House struct {
 	dir      string
 	services []*service
@@ -42,7 +42,8 @@ type Status struct {
 	Given    bool   // the address was set by somebody else
 }
 
-// OpenHouse finds the house of the checkout that the working directory belongs to, whether it runs or not.
+// OpenHouse finds the house of the checkout that the working directory belongs to, whether it runs
+// or not.
 func OpenHouse() (*House, error) {
 	dir, err := home("dev")
 	if err != nil {
@@ -65,8 +66,8 @@ func OpenHouse() (*House, error) {
 	return h, nil
 }
 
-// Start starts what does not run yet and returns when it answers. With untilExit, what it started ends with this program,
-// however that ends; without, it stays until Stop.
+// Start starts what does not run yet and returns when it answers. With untilExit, what it started
+// ends with this program, however that ends; without, it stays until Stop.
 func (h *House) Start(untilExit bool) error {
 	return withLock(filepath.Join(h.dir, "lock"), syscall.LOCK_EX, func() error {
 		var missing []*service
@@ -110,7 +111,8 @@ func (h *House) StopStarted() error {
 	return failed
 }
 
-// Remove stops the house and removes it with all its data, and what tests have left for the next ones.
+// Remove stops the house and removes it with all its data, and what tests have left for the next
+// ones.
 func (h *House) Remove() error {
 	if err := h.Stop(); err != nil {
 		return err
@@ -135,7 +137,8 @@ func (h *House) Status() []Status {
 	return list
 }
 
-// begin starts the service on the port that it had before, if nobody else has taken that, and remembers where it is.
+// begin starts the service on the port that it had before, if nobody else has taken that, and
+// remembers where it is.
 func (s *service) begin(untilExit bool) error {
 	if err := s.prepare(s.server); err != nil {
 		return err
@@ -186,8 +189,9 @@ func (s *server) remember() error {
 	return nil
 }
 
-// attach finds the server again that an earlier program left running. What was remembered may be long over and the port
-// somebody else's: only a server that names our data folder as its own is ours.
+// attach finds the server again that an earlier program left running. What was remembered may be
+// long over and the port somebody else's: only a server that names our data folder as its own is
+// ours.
 func (s *server) attach() {
 	text, err := os.ReadFile(s.placeFile())
 	if err != nil {

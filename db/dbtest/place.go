@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// Ports are taken below the range from which Linux gives ports to outgoing connections (32768 and up). A client that
-	// keeps dialling a killed server on a port inside that range can be given the very same port, connect to itself, and
-	// so keep the server from coming back.
+	// Ports are taken below the range from which Linux gives ports to outgoing connections (32768
+	// and up). A client that keeps dialling a killed server on a port inside that range can be
+	// given the very same port, connect to itself, and so keep the server from coming back.
 	portFirst = 20000
 	portCount = 10000
 
-	// portTries bounds the search for a free port; with a handful of servers on the machine the first try is free.
+	// portTries bounds the search for a free port; with a handful of servers on the machine the
+	// first try is free.
 	portTries = 100
 )
 
-// checkout returns the folder of the module that the working directory belongs to. go test runs each package in its own
-// folder, so the folder with go.mod is above.
+// checkout returns the folder of the module that the working directory belongs to. go test runs
+// each package in its own folder, so the folder with go.mod is above.
 func checkout() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -43,11 +44,13 @@ func checkout() (string, error) {
 	}
 }
 
-// home returns the folder, made when missing, that holds the private services of one purpose ("dev" or "test").
+// home returns the folder, made when missing, that holds the private services of one purpose ("dev"
+// or "test").
 //
-// That is .local/<purpose> in the checkout, unless the account that PostgreSQL runs as cannot reach it: a checkout below
-// /root, say, is closed to everybody but root. Then it is a folder beside the system's other temporary files, named after
-// the checkout's path, so that the same checkout finds its data again.
+// That is .local/<purpose> in the checkout, unless the account that PostgreSQL runs as cannot reach
+// it: a checkout below /root, say, is closed to everybody but root. Then it is a folder beside the
+// system's other temporary files, named after the checkout's path, so that the same checkout finds
+// its data again.
 func home(purpose string) (string, error) {
 	root, err := checkout()
 	if err != nil {
@@ -74,11 +77,13 @@ func home(purpose string) (string, error) {
 		dir = filepath.Join(dir, purpose)
 		return dir, os.MkdirAll(dir, 0o755)
 	}
-	return "", errors.New("dbtest: no folder that PostgreSQL's account can reach: set TMPDIR to one that everybody may enter")
+	return "", errors.New(
+		"dbtest: no folder that PostgreSQL's account can reach: set TMPDIR to one that everybody may enter",
+	)
 }
 
-// ownFolder makes dir, or accepts it when it is a real folder of ours: anybody can put something of that name into a
-// shared temporary folder first.
+// ownFolder makes dir, or accepts it when it is a real folder of ours: anybody can put something of
+// that name into a shared temporary folder first.
 func ownFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("dbtest: %w", err)
@@ -107,8 +112,9 @@ func reachable(dir string) bool {
 	}
 }
 
-// serverAccount returns the account that PostgreSQL runs as when this program is root, which PostgreSQL refuses to run
-// as: "postgres", which Debian's package brings, else "nobody". It returns nil when this program is not root.
+// serverAccount returns the account that PostgreSQL runs as when this program is root, which
+// PostgreSQL refuses to run as: "postgres", which Debian's package brings, else "nobody". It
+// returns nil when this program is not root.
 func serverAccount() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -141,8 +147,8 @@ func giveTo(account *syscall.Credential, dir string) error {
 	return nil
 }
 
-// freePort returns a TCP port of the loopback address on which nothing listens. Another program can take it before it is
-// used: who starts a server on it tries again with another one.
+// freePort returns a TCP port of the loopback address on which nothing listens. Another program can
+// take it before it is used: who starts a server on it tries again with another one.
 func freePort() (int, error) {
 	for range portTries {
 		port := portFirst + rand.IntN(portCount)
@@ -161,8 +167,8 @@ func portIsFree(port int) bool {
 	return listener.Close() == nil
 }
 
-// withLock runs do while it holds the lock on the file: alone (LOCK_EX) or together with others that share it (LOCK_SH).
-// The kernel lets go of it when the process ends, however it ends.
+// withLock runs do while it holds the lock on the file: alone (LOCK_EX) or together with others
+// that share it (LOCK_SH). The kernel lets go of it when the process ends, however it ends.
 func withLock(path string, how int, do func() error) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -43,7 +43,8 @@ func (postgres) argv(s *server) []string {
 	for _, setting := range []string{
 		"listen_addresses=127.0.0.1",
 		"port=" + strconv.Itoa(s.port),
-		// The path of a socket may have a hundred bytes at most, which a deep checkout exceeds: loopback will do.
+		// The path of a socket may have a hundred bytes at most, which a deep checkout exceeds:
+		// loopback will do.
 		"unix_socket_directories=",
 		"max_connections=" + strconv.Itoa(connectionsMax),
 		"fsync=on",
@@ -79,8 +80,8 @@ func (s *server) databaseURL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// makeCluster gives a prepared PostgreSQL an empty cluster, which gets its name last: it is whole or not there. One that is
-// thrown away need not be synced to disk.
+// makeCluster gives a prepared PostgreSQL an empty cluster, which gets its name last: it is whole
+// or not there. One that is thrown away need not be synced to disk.
 func (s *server) makeCluster(throwAway bool) error {
 	unfinished := s.data() + ".unfinished"
 	if err := os.RemoveAll(unfinished); err != nil {

@@ -17,17 +17,19 @@ const (
 	// pollEvery is how often a server that starts or ends is looked at.
 	pollEvery = 2 * time.Millisecond
 
-	// stopWithin is how long a server may take over an orderly stop before it is killed: PostgreSQL writes a checkpoint.
+	// stopWithin is how long a server may take over an orderly stop before it is killed: PostgreSQL
+	// writes a checkpoint.
 	stopWithin = 30 * time.Second
 
 	// goneWithin is how long killed processes may take to disappear.
 	goneWithin = 10 * time.Second
 )
 
-// guardScript is the shell process that ends a server when this program ends without doing so: its standard input is a
-// pipe that only this program holds, which the kernel closes with it. (A parent-death signal would be shorter, but it is
-// bound to a thread and not to the process, and does not reach servers that are paused.)
-// Arguments: the server's process id, the signal that ends it, the file listing paused processes, a folder to remove or "".
+// guardScript is the shell process that ends a server when this program ends without doing so: its
+// standard input is a pipe that only this program holds, which the kernel closes with it. (A
+// parent-death signal would be shorter, but it is bound to a thread and not to the process, and
+// does not reach servers that are paused.) Arguments: the server's process id, the signal that ends
+// it, the file listing paused processes, a folder to remove or "".
 const guardScript = `
 read -r word || word=died
 [ "$word" = done ] && exit 0
@@ -56,7 +58,8 @@ type command struct {
 	account *syscall.Credential
 }
 
-// run starts the command apart from this program's terminal, so that Ctrl-C reaches it only through us.
+// run starts the command apart from this program's terminal, so that Ctrl-C reaches it only through
+// us.
 func (c command) run() (*process, error) {
 	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -69,7 +72,8 @@ func (c command) run() (*process, error) {
 		return nil, fmt.Errorf("dbtest: start %s: %w", c.argv[0], err)
 	}
 	pid := cmd.Process.Pid
-	// Its end is noticed by asking, in alive: no goroutine is left behind that a leak test would find.
+	// Its end is noticed by asking, in alive: no goroutine is left behind that a leak test would
+	// find.
 	if err := cmd.Process.Release(); err != nil {
 		return nil, fmt.Errorf("dbtest: start %s: %w", c.argv[0], err)
 	}
@@ -94,7 +98,8 @@ func (c command) prepare() *exec.Cmd {
 	return cmd
 }
 
-// watch starts the guard. It sends end to the process and removes the folder (unless it is "") once this program is gone.
+// watch starts the guard. It sends end to the process and removes the folder (unless it is "") once
+// this program is gone.
 func (p *process) watch(end syscall.Signal, paused, remove string) error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -124,8 +129,9 @@ func (p *process) dismiss() {
 	p.guard = nil
 }
 
-// end sends the signal, waits until the process is gone, and kills it when that takes longer than it may. A kill takes its children too: a
-// Redis that is killed leaves one behind that still writes, if it was just rewriting its log.
+// end sends the signal, waits until the process is gone, and kills it when that takes longer than
+// it may. A kill takes its children too: a Redis that is killed leaves one behind that still
+// writes, if it was just rewriting its log.
 func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	if signal == syscall.SIGKILL {
 		return p.kill()
@@ -138,7 +144,8 @@ func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	return p.kill()
 }
 
-// kill ends the process and all its children at once: nothing of it can still write when kill returns.
+// kill ends the process and all its children at once: nothing of it can still write when kill
+// returns.
 func (p *process) kill() error {
 	defer p.dismiss()
 	family := p.freeze()
@@ -153,8 +160,9 @@ func (p *process) kill() error {
 	return nil
 }
 
-// freeze stops the process, so that it starts no more children, then the children; it returns all their ids, the
-// parent's first. (PostgreSQL's children are each in a session of their own: signalling a group does not reach them.)
+// freeze stops the process, so that it starts no more children, then the children; it returns all
+// their ids, the parent's first. (PostgreSQL's children are each in a session of their own:
+// signalling a group does not reach them.)
 func (p *process) freeze() []int {
 	_ = syscall.Kill(p.pid, syscall.SIGSTOP)
 	family := append([]int{p.pid}, children(p.pid)...)
@@ -166,7 +174,8 @@ func (p *process) freeze() []int {
 
 // children lists the processes whose parent is pid.
 func children(pid int) []int {
-	// /proc is Linux's; elsewhere the list is empty, and a database's children end by themselves when they miss their parent.
+	// /proc is Linux's; elsewhere the list is empty, and a database's children end by themselves
+	// when they miss their parent.
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var found []int
 	for _, file := range files {

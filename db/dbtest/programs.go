@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// lockWait is how many seconds apt-get waits for another apt-get (a machine's automatic updates, for one) to finish.
+// lockWait is how many seconds apt-get waits for another apt-get (a machine's automatic updates,
+// for one) to finish.
 const lockWait = 300
 
 // program is something from outside that the services or the tests need.
@@ -26,8 +27,11 @@ type program struct {
 var known = []program{
 	{
 		name: "postgresql", packages: []string{"postgresql"}, commands: []string{"initdb"},
-		// Debian keeps the server's programs out of PATH; what stands in PATH may be a wrapper of them.
-		folders: []string{"/usr/lib/postgresql/*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin"},
+		// Debian keeps the server's programs out of PATH; what stands in PATH may be a wrapper of
+		// them.
+		folders: []string{
+			"/usr/lib/postgresql/*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin",
+		},
 	},
 	{name: "redis-server", packages: []string{"redis-server"}, commands: []string{"redis-server"}},
 	{
@@ -39,9 +43,9 @@ var known = []program{
 	{name: "gcc", packages: []string{"gcc", "libc6-dev"}, commands: []string{"gcc", "cc", "clang"}},
 }
 
-// Get makes sure that the named programs ("postgresql", "redis-server", "chromium", "gcc") are on the machine. Missing ones
-// are installed through apt-get where that is possible: as root, or through sudo. Otherwise the error says in one
-// sentence what to install.
+// Get makes sure that the named programs ("postgresql", "redis-server", "chromium", "gcc") are on
+// the machine. Missing ones are installed through apt-get where that is possible: as root, or
+// through sudo. Otherwise the error says in one sentence what to install.
 func Get(names ...string) error {
 	var missing, packages []string
 	for _, name := range names {
@@ -58,7 +62,8 @@ func Get(names ...string) error {
 		return nil
 	}
 	if err := install(packages); err != nil {
-		return fmt.Errorf("dbtest: install %s first, on Debian with \"apt-get install %s\", which was not possible from here: %w",
+		return fmt.Errorf("dbtest: install %s first, on Debian with \"apt-get install %s\", which was not possible "+
+			"from here: %w",
 			strings.Join(missing, ", "), strings.Join(packages, " "), err)
 	}
 	return nil
@@ -85,7 +90,8 @@ func (p program) find() string {
 	return ""
 }
 
-// folderVersion reads the version from a folder such as /usr/lib/postgresql/15/bin, so that 15 is newer than 9.
+// folderVersion reads the version from a folder such as /usr/lib/postgresql/15/bin, so that 15 is
+// newer than 9.
 func folderVersion(folder string) int {
 	name := filepath.Base(filepath.Dir(folder))
 	version, _ := strconv.Atoi(name[strings.LastIndexByte(name, '@')+1:])
@@ -112,7 +118,8 @@ func redisProgram() (string, error) {
 	return known[1].find(), nil
 }
 
-// install runs apt-get. Services that the packages start by themselves are nobody's business here: ours are private.
+// install runs apt-get. Services that the packages start by themselves are nobody's business here:
+// ours are private.
 func install(packages []string) error {
 	aptGet, err := exec.LookPath("apt-get")
 	if err != nil {
@@ -156,7 +163,8 @@ func install(packages []string) error {
 	})
 }
 
-// asRoot returns what to put before a command to run it as root. Nobody is asked for a password in the middle of a test.
+// asRoot returns what to put before a command to run it as root. Nobody is asked for a password in
+// the middle of a test.
 func asRoot() ([]string, error) {
 	if os.Getuid() == 0 {
 		return nil, nil

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// redisServer is the kind of server that carries announcements. It writes every command to disk before it answers.
+// redisServer is the kind of server that carries announcements. It writes every command to disk
+// before it answers.
 type redisServer struct{}
 
 func newRedis(dir string) *server { return &server{kind: redisServer{}, dir: dir} }
@@ -67,8 +68,8 @@ func (s *server) redisURL() string {
 	return fmt.Sprintf("redis://127.0.0.1:%d/0", s.port)
 }
 
-// askRedis sends one command on a connection of its own and returns that many lines of the answer: a client with its pool
-// would be a lot for one word.
+// askRedis sends one command on a connection of its own and returns that many lines of the answer:
+// a client with its pool would be a lot for one word.
 func (s *server) askRedis(ctx context.Context, command string, lines int) ([]string, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))

@@ -16,18 +16,20 @@ import (
 	"martelo/db"
 )
 
-// seedDatabase is the migrated database in every test server: what tests' databases are cloned from, and what a
-// throw-away server is used for.
+// seedDatabase is the migrated database in every test server: what tests' databases are cloned
+// from, and what a throw-away server is used for.
 const seedDatabase = "martelo"
 
-// seedForm is part of a seed's name; another figure makes new seeds when the way of making them changes.
+// seedForm is part of a seed's name; another figure makes new seeds when the way of making them
+// changes.
 const seedForm = 1
 
 // leftAfter is the age at which a throw-away folder is nobody's: no test program runs for a day.
 const leftAfter = 24 * time.Hour
 
-// own returns the PostgreSQL of this test program, which all its tests share. It is started for the first test that asks
-// and has no other end than the program's: its guard stops it and removes its folder.
+// own returns the PostgreSQL of this test program, which all its tests share. It is started for the
+// first test that asks and has no other end than the program's: its guard stops it and removes its
+// folder.
 var own = sync.OnceValues(func() (*server, error) {
 	server, err := throwAwayPostgres()
 	if err != nil {
@@ -36,7 +38,8 @@ var own = sync.OnceValues(func() (*server, error) {
 	return server, server.start(true, server.abrupt(), server.dir)
 })
 
-// throwAwayPostgres returns a PostgreSQL, not started yet, with the seed's data in a folder of its own.
+// throwAwayPostgres returns a PostgreSQL, not started yet, with the seed's data in a folder of its
+// own.
 func throwAwayPostgres() (*server, error) {
 	base, err := home("test")
 	if err != nil {
@@ -65,7 +68,10 @@ func throwAwayPostgres() (*server, error) {
 				return err
 			}
 			copied = true
-			return command{argv: []string{"cp", "-a", filepath.Join(seed, "data"), server.data()}, dir: dir, account: server.account}.finish()
+			return command{
+				argv: []string{"cp", "-a", filepath.Join(seed, "data"), server.data()}, dir: dir,
+				account: server.account,
+			}.finish()
 		})
 		if err != nil || copied {
 			return server, err
@@ -76,8 +82,8 @@ func throwAwayPostgres() (*server, error) {
 	}
 }
 
-// throwAwayFolder makes a folder for one server. A test program that dies before its server has a guard leaves one behind:
-// those are removed once they cannot be in use any more.
+// throwAwayFolder makes a folder for one server. A test program that dies before its server has a
+// guard leaves one behind: those are removed once they cannot be in use any more.
 func throwAwayFolder(base string) (string, error) {
 	left, err := filepath.Glob(filepath.Join(base, "run-*"))
 	if err != nil {
@@ -110,8 +116,9 @@ var seedName = sync.OnceValues(func() (string, error) {
 	return "seed-" + hex.EncodeToString(hash[:6]), nil
 })
 
-// makeSeed makes a cluster with the migrated database once, so that every test program starts by copying files, which
-// takes a fraction of the time. The caller holds the lock alone. The seed gets its name last: it is whole or not there.
+// makeSeed makes a cluster with the migrated database once, so that every test program starts by
+// copying files, which takes a fraction of the time. The caller holds the lock alone. The seed gets
+// its name last: it is whole or not there.
 func makeSeed(base, seed string) error {
 	if _, err := os.Stat(seed); err == nil {
 		return nil // another test program was faster

@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	// startWithin is how long a server may take until it answers; after a crash PostgreSQL first replays its log.
+	// startWithin is how long a server may take until it answers; after a crash PostgreSQL first
+	// replays its log.
 	startWithin = 60 * time.Second
 
 	// pingWithin is how long one attempt to reach a starting server may take.
 	pingWithin = 2 * time.Second
 
-	// startTries is how many ports are tried: another program may take a free port before the server does.
+	// startTries is how many ports are tried: another program may take a free port before the
+	// server does.
 	startTries = 5
 
 	// logTail is how many bytes of a server's log are shown when it does not start.
@@ -29,7 +31,8 @@ const (
 type kind interface {
 	// name is how people call it.
 	name() string
-	// prepare finds the programs, getting them when they are missing, and makes the server's folder ready for argv.
+	// prepare finds the programs, getting them when they are missing, and makes the server's folder
+	// ready for argv.
 	prepare(*server) error
 	// argv is the command that runs the server.
 	argv(*server) []string
@@ -37,12 +40,14 @@ type kind interface {
 	ping(context.Context, *server) error
 	// folder asks whatever answers on the server's port where it keeps its data.
 	folder(context.Context, *server) (string, error)
-	// orderly is the signal for a stop that keeps everything, abrupt for one that ends its children too but saves nothing.
+	// orderly is the signal for a stop that keeps everything, abrupt for one that ends its children
+	// too but saves nothing.
 	orderly() syscall.Signal
 	abrupt() syscall.Signal
 }
 
-// server is one private PostgreSQL or Redis: a folder with its data and log, a port, and its process while it runs.
+// server is one private PostgreSQL or Redis: a folder with its data and log, a port, and its
+// process while it runs.
 type server struct {
 	kind
 	dir      string
@@ -54,8 +59,9 @@ type server struct {
 	frozen  []int // the paused processes
 }
 
-// start starts the server and waits until it answers: on the port that it had, or on a free one when it has none yet.
-// A guarded server ends when this program does; then the folder remove is removed too, unless it is "".
+// start starts the server and waits until it answers: on the port that it had, or on a free one
+// when it has none yet. A guarded server ends when this program does; then the folder remove is
+// removed too, unless it is "".
 func (s *server) start(guarded bool, end syscall.Signal, remove string) error {
 	if err := s.prepare(s); err != nil {
 		return err
@@ -103,7 +109,9 @@ func (s *server) startOnce(guarded bool, end syscall.Signal, remove string) erro
 		}
 		if time.Now().After(deadline) {
 			s.running = nil
-			return errors.Join(fmt.Errorf("dbtest: %s does not answer (%w):\n%s", s.name(), err, s.lastWords()), process.kill())
+			return errors.Join(
+				fmt.Errorf("dbtest: %s does not answer (%w):\n%s", s.name(), err, s.lastWords()), process.kill(),
+			)
 		}
 	}
 }
@@ -132,7 +140,8 @@ func (s *server) quit() error {
 	return s.running.end(s.abrupt(), stopWithin)
 }
 
-// kill ends the server at once, as a crash would: all its processes, in the middle of whatever they do.
+// kill ends the server at once, as a crash would: all its processes, in the middle of whatever they
+// do.
 func (s *server) kill() error {
 	if s.running == nil {
 		return nil

@@ -37,8 +37,12 @@ func StartStandby(t testing.TB, primary *Server) *Server {
 	primary.check(server.prepare(server))
 	primary.check(command{
 		argv: []string{
-			filepath.Join(server.programs, "pg_basebackup"), "--pgdata=" + server.data(), "--wal-method=stream", "--checkpoint=fast", "--no-sync",
-			"--write-recovery-conf", fmt.Sprintf("--dbname=host=127.0.0.1 port=%d user=postgres application_name=%s", primary.server.port, standbyName),
+			filepath.Join(server.programs, "pg_basebackup"), "--pgdata=" + server.data(), "--wal-method=stream",
+			"--checkpoint=fast", "--no-sync",
+			"--write-recovery-conf",
+			fmt.Sprintf(
+				"--dbname=host=127.0.0.1 port=%d user=postgres application_name=%s", primary.server.port, standbyName,
+			),
 		},
 		dir: dir, account: server.account,
 	}.finish())

@@ -6,7 +6,8 @@
 //	localhouse status           say which of them run
 //	localhouse env              print their addresses as a shell reads them: eval "$(localhouse env)"
 //	localhouse clean            stop them and remove their data
-//	localhouse run COMMAND…     start what does not run, run the command with DATABASE_URL and REDIS_URL set, stop what was started
+//	localhouse run COMMAND…     start what does not run, run the command with DATABASE_URL and
+//	                            REDIS_URL set, stop what was started
 //
 // Services whose address is set in DATABASE_URL or REDIS_URL already are used as they are.
 package main
@@ -29,7 +30,8 @@ const (
 	// parentEvery is how often run looks whether the program that called it is still there.
 	parentEvery = time.Second
 
-	// endWithin is how long the command may take to end once it is told to: martelo leaves within 10 seconds.
+	// endWithin is how long the command may take to end once it is told to: martelo leaves within
+	// 10 seconds.
 	endWithin = 15 * time.Second
 
 	// exitSignalled is what a shell adds to the number of the signal that ended a command.
@@ -108,15 +110,17 @@ func printEnvironment(house *dbtest.House) error {
 			continue
 		}
 		if service.Address == "" {
-			return fmt.Errorf("localhouse: %s does not run; ./task dev or ./task services:start starts it", service.Name)
+			return fmt.Errorf(
+				"localhouse: %s does not run; ./task dev or ./task services:start starts it", service.Name,
+			)
 		}
 		fmt.Printf("export %s='%s'\n", service.Variable, service.Address)
 	}
 	return nil
 }
 
-// runWith runs the command while the house is open. It ends the command, and then what it started, when it is told to stop
-// or when the program that called it is gone.
+// runWith runs the command while the house is open. It ends the command, and then what it started,
+// when it is told to stop or when the program that called it is gone.
 func runWith(house *dbtest.House, argv []string) (code int, err error) {
 	// Before anything is started, so that nothing stays behind.
 	stop := make(chan os.Signal, 1)
@@ -132,7 +136,8 @@ func runWith(house *dbtest.House, argv []string) (code int, err error) {
 	}()
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
-	// In a group of its own the command hears of a Ctrl-C once, from us, and not from the terminal too.
+	// In a group of its own the command hears of a Ctrl-C once, from us, and not from the terminal
+	// too.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Env = os.Environ()
 	for _, service := range house.Status() {
