@@ -548,6 +548,46 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
+// Whatever somebody has put under an auction's keys in Redis, the other hot auctions are shown exactly
+// as before, and an admin can take that auction out of the lane.
+func TestAPoisonedAuctionHarmsNoOther(t *testing.T) {
+	t.Parallel()
+	h := newHouseIn(t, auction.Hot, 2)
+	desk := h.desk()
+	poisoned, other := h.open(hour, auction.SoftClose{}), h.open(hour, auction.SoftClose{})
+	first := h.place(desk, request(poisoned, h.bidders[0], 101000))
+	h.place(desk, request(other, h.bidders[0], 101000))
+	h.settled(poisoned)
+	key := h.stateKey(poisoned)
+	if err := h.redis.Set(t.Context(), key, "x", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(5) {
+		if _, _, err := desk.Place(t.Context(), request(poisoned, h.bidders[1], 105000)); !errors.Is(err, auction.ErrUnavailable) {
+			t.Errorf("a bid on the poisoned auction: %v", err)
+		}
+		if _, _, knows := h.reader.Show(t.Context(), h.row(poisoned)); knows {
+			t.Error("the poisoned auction is shown as Redis has it")
+		}
+		bid := h.place(desk, request(other, h.bidders[1], 102000+i*1000))
+		shown, _, knows := h.reader.Show(t.Context(), h.row(other))
+		if !knows || shown.BidCount != bid.Seq {
+			t.Errorf("after bid %d the other auction is shown after %d (exact: %v)", bid.Seq, shown.BidCount, knows)
+		}
+	}
+	if err := h.sales().Move(t.Context(), poisoned, admin, auction.Standard); err != nil {
+		t.Fatal(err)
+	}
+	if bid := h.place(desk, request(poisoned, h.bidders[1], 105000)); bid.Seq != first.Seq+1 {
+		t.Errorf("the next bid is %+v", bid)
+	}
+	for _, id := range []int64{poisoned, other} {
+		if err := h.faults(id, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // newHouseOn is a house of hot auctions on a Redis that the test may harm.
 func newHouseOn(t *testing.T, redisURL string, bidders int) *house {
 	options, err := redis.ParseURL(redisURL)

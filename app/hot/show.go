@@ -2,7 +2,10 @@ package hot
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"martelo/app/auction"
 	"martelo/db"
@@ -43,7 +46,8 @@ func (l *Lane) Exact(
 	fields := pipeline.HMGet(ctx, n.state, movingFields...)
 	bids := pipeline.LRange(ctx, n.recent, 0, auction.RecentMax-1)
 	if _, err := pipeline.Exec(ctx); err != nil {
-		if ctx.Err() != context.Canceled {
+		// A refusal is about this auction's keys. Silence is about all of them.
+		if refused := redis.Error(nil); !errors.As(err, &refused) && !errors.Is(ctx.Err(), context.Canceled) {
 			l.quiet.Store(time.Now().Add(quietFor).UnixNano())
 		}
 		return newest, nil, false, false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -83,7 +84,10 @@ func (l *Lane) withdraw(ctx context.Context, q *db.Queries, row db.Auction, how 
 		State: row.State(), lane: l, names: l.namesOf(row.ID, row.LaneEpoch), epoch: row.LaneEpoch, token: newToken(),
 	}
 	answer, err := freezeScript.Run(ctx, l.client, []string{w.names.state}, w.epoch, how, w.token).StringSlice()
-	if err != nil {
+	switch {
+	case isWrongType(err) && how == freezeForce:
+		return w, w.drainAgreed(ctx, q, row) // no script of ours can decide by such a state either
+	case err != nil:
 		return nil, away(err)
 	}
 	word, seq := answer[0], answer[3]
@@ -129,12 +133,18 @@ func (w *Withdrawn) drain(ctx context.Context, q *db.Queries, row db.Auction) er
 	}
 }
 
+// isWrongType tells whether Redis holds something of another kind under a key of ours.
+func isWrongType(err error) bool {
+	var refused redis.Error
+	return errors.As(err, &refused) && strings.HasPrefix(refused.Error(), "WRONGTYPE")
+}
+
 // drainAgreed writes what the stream holds up to the first bid that is disputed.
 func (w *Withdrawn) drainAgreed(ctx context.Context, q *db.Queries, row db.Auction) error {
 	w.disputed = true
 	for {
 		entries, _, err := w.lane.entriesAfter(ctx, w.State.BidCount, termsFor(row))
-		if errors.Is(err, errGarbled) {
+		if errors.Is(err, errGarbled) || isWrongType(err) {
 			return nil
 		}
 		if err != nil || len(entries) == 0 {
@@ -159,7 +169,8 @@ func (w *Withdrawn) Done(ctx context.Context) {
 			"hot: what is disputed is set aside in Redis", "auctionId", w.State.ID, "afterBid", w.State.BidCount, "key",
 			kept,
 		)
-		if err := l.client.Rename(context.WithoutCancel(ctx), w.names.log, kept).Err(); err != nil {
+		err := l.client.Rename(context.WithoutCancel(ctx), w.names.log, kept).Err()
+		if err != nil && !strings.Contains(err.Error(), "no such key") {
 			l.log.Error("hot: disputed bids stay under their old key", "key", w.names.log, "error", err)
 			return
 		}

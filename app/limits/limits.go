@@ -26,6 +26,8 @@ const (
 	// askWithin is how long a limit may take to answer: some hundred times what it usually takes,
 	// and still not felt.
 	askWithin = 80 * time.Millisecond
+	// pingWithin is how long Redis may take to show that it takes writes.
+	pingWithin = 500 * time.Millisecond
 	// connectionsIdle are kept open, so that the first bids after a pause do not wait for new ones.
 	connectionsIdle = 4
 	// connectionsMax bounds the questions that are under way at once on a node; the script takes
@@ -106,8 +108,13 @@ func (l *Limits) Close() error { return l.client.Close() }
 
 // Ping tells whether Redis takes writes: one that is out of memory, follows another or wants a
 // password answers and counts nothing.
+//
+// It waits longer than a limit may take: a disk that is slow for a moment makes no Redis that is away.
 func (l *Limits) Ping(ctx context.Context) error {
-	return l.client.Set(ctx, l.key(readyKind, ""), "", readyKeyFor).Err()
+	if err := l.house.Ready(); err != nil {
+		return err
+	}
+	return l.client.WithTimeout(pingWithin).Set(ctx, l.key(readyKind, ""), "", readyKeyFor).Err()
 }
 
 // ask asks a question within askWithin, unless Redis has just failed. It tells whether there is an
