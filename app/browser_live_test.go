@@ -17,8 +17,9 @@ import (
 	"martelo/templates/components"
 )
 
-// seesWithin is the promise for another browser on another node. The best of several bids is held to it, since the machine may be busy.
-const seesWithin = time.Second
+// seesWithin is the promise for another browser on another node. The median of several bids is held to
+// it, since the machine may be busy for a moment.
+const seesWithin = 2 * time.Second
 
 // comesBackWithin is how long a page may take to find its node again, after however long an outage. The promise is two seconds from when
 // the node is reachable; here its start under load and the browser's own slowness are in it.
@@ -102,7 +103,7 @@ func (f *fair) twoBrowsers() {
 		}
 	}
 	f.Logf("from the click to the other browser's sight: %v; to its notice: %v", delays, notices)
-	if slices.Min(delays) > seesWithin || slices.Min(notices) > seesWithin {
+	if median(delays) > seesWithin || median(notices) > seesWithin {
 		f.Errorf("the other browser saw nothing within %s", seesWithin)
 	}
 	ann.holds(`seen.said.filter(words => words.includes('outbid')).length === 3`)
@@ -346,4 +347,8 @@ func (f *fair) backAndForth() {
 	ann.live()
 	f.outbids(lot, f.ben, 1020)
 	ann.reads(".panel .price--large", "$1,020.00")
+}
+
+func median(spans []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(spans))[len(spans)/2]
 }

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
 	"martelo/db/dbtest"
@@ -143,6 +145,19 @@ func TestAHotAuctionFromCreationToHammer(t *testing.T) {
 		return strings.Count(strings.Join(slices.Concat(here.lines(), there.lines()), "\n"), `"eventId":"`+event)
 	}
 	eventually(t, 5*time.Second, "the event is told", func() bool { return told() > 0 })
+	// Whoever would tell it a second time finds it among those that wait.
+	conn, err := pgx.Connect(t.Context(), town.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	eventually(t, 5*time.Second, "nothing waits to be told", func() bool {
+		var waiting int
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM outbox`).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		return waiting == 0
+	})
 	if n := told(); n != 1 {
 		t.Errorf("it was told %d times", n)
 	}

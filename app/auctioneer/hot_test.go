@@ -90,7 +90,7 @@ func TestMovingUnderLoad(t *testing.T) {
 		if len(decided) < len(operations)/3 {
 			t.Errorf("only %d of %d bids were decided", len(decided), len(operations))
 		}
-		if !porcupine.CheckOperations(book(true), decided) {
+		if !porcupine.CheckOperations(book(true, false), decided) {
 			t.Fatalf("round %d: no order of the %d answers explains them", round, len(decided))
 		}
 		if err := h.faults(id, outcomes); err != nil {

@@ -105,7 +105,7 @@ func TestHistoriesOfSeveralAuctionsAreLinearizable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 8)
 	nodes := []placer{h.desk(), h.desk()}
-	model := book(true)
+	model := book(true, true)
 	model.Partition = func(operations []porcupine.Operation) [][]porcupine.Operation {
 		byAuction := map[int64][]porcupine.Operation{}
 		for _, op := range operations {

@@ -219,7 +219,10 @@ func TestManyRelaysKeepTheOrder(t *testing.T) {
 	}
 	running.Go(func() { relay(pool, dying{sink}).Run(ctx) })
 	deadline := time.Now().Add(20 * time.Second)
-	for waiting(t, pool) > 0 && time.Now().Before(deadline) {
+	for waiting(t, pool) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events are not told", waiting(t, pool))
+		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	stop()
