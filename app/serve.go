@@ -27,6 +27,7 @@ import (
 	"martelo/app/hot"
 	"martelo/app/identity"
 	"martelo/app/limits"
+	"martelo/app/listing"
 	"martelo/app/live"
 	"martelo/app/loop"
 	"martelo/app/outbox"
@@ -65,6 +66,7 @@ type house struct {
 	limits     *limits.Limits
 	people     *account.People
 	drafts     *draft.Drafts
+	listings   *listing.Follower
 	hub        *live.Hub
 	hot        *hot.Lane
 	auctioneer *auctioneer.Auctioneer
@@ -138,8 +140,9 @@ func build(s settings) (h *house, err error) {
 	h.limits = limits.Open(h.redis, h.identity, h.log).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
 	h.people = account.New(h.persons)
 	h.drafts = draft.New(h.readers)
+	h.listings = listing.New(h.readers, h.log, h.metrics)
 	h.hot = hot.New(hot.Options{
-		Database: h.bidders, Redis: h.redis, House: h.identity, Log: h.log, Metrics: h.metrics,
+		Database: h.bidders, Redis: h.redis, House: h.identity, Listings: h.listings, Log: h.log, Metrics: h.metrics,
 		AllowWeaker: s.HotLaneAllowEverysec,
 	})
 	h.hub = live.New(live.Options{
@@ -151,7 +154,7 @@ func build(s settings) (h *house, err error) {
 		Sellers: auctioneer.SellerLimits{
 			OpensPerMinute: s.OpensPerMinuteMax, Lasting: s.OpenAuctionsMax, Hot: s.HotAuctionsMax,
 		},
-		Announce: h.hub.Announce, Log: h.log, Metrics: h.metrics,
+		Listings: h.listings, Announce: h.hub.Announce, Log: h.log, Metrics: h.metrics,
 	})
 	// Without brokers the log is where events are kept, so they are written whatever its level
 	// leaves out.
@@ -208,7 +211,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	var running sync.WaitGroup
 	sweeper, drafts := loop.New("sweeper", h.log, h.metrics), loop.New("drafts", h.log, h.metrics)
 	for name, role := range map[string]func(context.Context){
-		"identity": h.identity.Run, "hub": h.hub.Run, "auctioneer": h.auctioneer.Run, "hot lane": h.hot.Run,
+		"identity": h.identity.Run, "hub": h.hub.Run, "auctioneer": h.auctioneer.Run, "listings": h.listings.Run, "hot lane": h.hot.Run,
 		"outbox":  h.relay.Run,
 		"sweeper": func(ctx context.Context) { h.people.Sessions().Sweep(ctx, sweeper) },
 		"drafts":  func(ctx context.Context) { h.drafts.Sweep(ctx, drafts) },

@@ -12,14 +12,14 @@ import (
 // that stand before it.
 var rooms = []string{
 	"app/money", "app/text", "app/auction", "app/batch", "static", "migrations", "app/loop", "db", "app/identity",
-	"app/account", "app/draft", "app/limits", "app/hot", "app/live", "app/catalog", "app/outbox", "app/auctioneer",
+	"app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog", "app/outbox", "app/auctioneer",
 	"templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app/bench", "app",
 }
 
 // onlyIn names the only rooms (and what lies below them) that may import a package directly.
 var onlyIn = map[string][]string{
 	"github.com/labstack/echo/v4":       {"web"},
-	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/hot", "app/identity", "app", "db/dbtest"},
+	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/listing", "app/hot", "app/identity", "app", "db/dbtest"},
 	"github.com/a-h/templ":              {"templates", "web"},
 	"github.com/coder/websocket":        {"web"},
 	"github.com/twmb/franz-go":          {"app/outbox"},

@@ -87,8 +87,9 @@ func (q *Queries) AuctionCancel(ctx context.Context, arg AuctionCancelParams) (i
 const AuctionCloseDue = `-- name: AuctionCloseDue :many
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
-    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
-    ORDER BY end_at, id
+    WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
+      AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+    ORDER BY original_end_at, id
     LIMIT $2
     FOR NO KEY UPDATE SKIP LOCKED
 ), closed AS (
@@ -116,7 +117,9 @@ type AuctionCloseDueRow struct {
 // any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
 // moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a subquery's, read once before: compared with the clock itself,
 // every open auction would be looked at.
-// Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
+// Bids move the end and not the original end, which is never later and has the index: an auction that
+// is being extended is looked at in vain, once a turn.
+// Hot auctions end in Redis and are closed by themselves (AuctionHotClose).
 func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams) ([]AuctionCloseDueRow, error) {
 	rows, err := q.db.Query(ctx, AuctionCloseDue, arg.PassedOver, arg.RowLimit)
 	if err != nil {
@@ -230,8 +233,9 @@ func (q *Queries) AuctionCloseOne(ctx context.Context, id int64) ([]AuctionClose
 
 const AuctionDueIDs = `-- name: AuctionDueIDs :many
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
-ORDER BY end_at, id
+WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
 LIMIT $2
 `
 
@@ -355,8 +359,14 @@ func (q *Queries) AuctionLock(ctx context.Context, id int64) (Auction, error) {
 
 const AuctionNextDue = `-- name: AuctionNextDue :one
 SELECT COALESCE((EXTRACT(EPOCH FROM (LEAST(
-        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])),
-        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED' AND id <> ALL ($1::bigint[]))) - clock_timestamp())) * 1000)::bigint, $2::bigint)::bigint AS wait_milliseconds
+        (SELECT min(original_end_at) FROM auctions
+         WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
+           AND original_end_at > (SELECT clock_timestamp())),
+        (SELECT min(end_at) FROM auctions
+         WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
+           AND original_end_at <= (SELECT clock_timestamp())),
+        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED' AND id <> ALL ($1::bigint[]))) - clock_timestamp()))
+    * 1000)::bigint, $2::bigint)::bigint AS wait_milliseconds
 `
 
 type AuctionNextDueParams struct {

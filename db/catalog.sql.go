@@ -12,18 +12,20 @@ import (
 
 const CatalogByEnd = `-- name: CatalogByEnd :many
 WITH page AS (
-    (SELECT a.id, a.end_at FROM auctions a
-     WHERE $2::boolean AND a.status = 'OPEN' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
-     ORDER BY a.end_at, a.id LIMIT $1)
+    (SELECT l.auction_id, l.status, l.end_at, l.nominal_price, l.version FROM listings l
+     WHERE $2::boolean AND l.status = 'OPEN' AND (l.end_at, l.auction_id) > ($3::timestamptz, $4::bigint)
+     ORDER BY l.end_at, l.auction_id LIMIT $1)
     UNION ALL
-    (SELECT a.id, a.end_at FROM auctions a
-     WHERE $5::boolean AND a.status = 'SCHEDULED' AND (a.end_at, a.id) > ($3::timestamptz, $4::bigint)
-     ORDER BY a.end_at, a.id LIMIT $1)
+    (SELECT l.auction_id, l.status, l.end_at, l.nominal_price, l.version FROM listings l
+     WHERE $5::boolean AND l.status = 'SCHEDULED'
+       AND (l.end_at, l.auction_id) > ($3::timestamptz, $4::bigint)
+     ORDER BY l.end_at, l.auction_id LIMIT $1)
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
-FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT $1) AS listed
-JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY auctions.end_at, auctions.id
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since,
+    clock_timestamp()::timestamptz AS now, listed.end_at AS listed_end_at, listed.nominal_price AS listed_price
+FROM (SELECT page.auction_id, page.status, page.end_at, page.nominal_price, page.version FROM page ORDER BY page.end_at, page.auction_id LIMIT $1) AS listed
+JOIN auctions ON auctions.id = listed.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY listed.end_at, listed.auction_id
 `
 
 type CatalogByEndParams struct {
@@ -41,10 +43,14 @@ type CatalogByEndRow struct {
 	SellerName   string
 	SellingSince *time.Time
 	Now          time.Time
+	ListedEndAt  time.Time
+	ListedPrice  int64
 }
 
-// CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if with_open, and the scheduled ones
-// if with_scheduled. Each status has its own stretch of an index, and the page is the first of both.
+// CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if
+// with_open, and the scheduled ones if with_scheduled. Each status has its own stretch of an index, and
+// the page is the first of both. The order is that of the listings, which bids move within a second;
+// what is shown is the auctions'.
 func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]CatalogByEndRow, error) {
 	rows, err := q.db.Query(ctx, CatalogByEnd,
 		arg.RowLimit,
@@ -90,6 +96,8 @@ func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]C
 			&i.SellerName,
 			&i.SellingSince,
 			&i.Now,
+			&i.ListedEndAt,
+			&i.ListedPrice,
 		); err != nil {
 			return nil, err
 		}
@@ -103,17 +111,19 @@ func (q *Queries) CatalogByEnd(ctx context.Context, arg CatalogByEndParams) ([]C
 
 const CatalogByEndOver = `-- name: CatalogByEndOver :many
 WITH page AS (
-    SELECT over.id, over.end_at
+    SELECT over.auction_id, over.status, over.end_at, over.nominal_price, over.version
     FROM unnest($2::text[]) AS wanted (status)
     CROSS JOIN LATERAL (
-        SELECT a.id, a.end_at FROM auctions a
-        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) < ($3::timestamptz, $4::bigint)
-        ORDER BY a.end_at DESC, a.id DESC LIMIT $1) AS over
+        SELECT l.auction_id, l.status, l.end_at, l.nominal_price, l.version FROM listings l
+        WHERE l.status = wanted.status AND l.status <> 'OPEN'
+          AND (l.end_at, l.auction_id) < ($3::timestamptz, $4::bigint)
+        ORDER BY l.end_at DESC, l.auction_id DESC LIMIT $1) AS over
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
-FROM (SELECT page.id FROM page ORDER BY page.end_at DESC, page.id DESC LIMIT $1) AS listed
-JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY auctions.end_at DESC, auctions.id DESC
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since,
+    clock_timestamp()::timestamptz AS now, listed.end_at AS listed_end_at, listed.nominal_price AS listed_price
+FROM (SELECT page.auction_id, page.status, page.end_at, page.nominal_price, page.version FROM page ORDER BY page.end_at DESC, page.auction_id DESC LIMIT $1) AS listed
+JOIN auctions ON auctions.id = listed.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY listed.end_at DESC, listed.auction_id DESC
 `
 
 type CatalogByEndOverParams struct {
@@ -130,6 +140,8 @@ type CatalogByEndOverRow struct {
 	SellerName   string
 	SellingSince *time.Time
 	Now          time.Time
+	ListedEndAt  time.Time
+	ListedPrice  int64
 }
 
 // CatalogByEndOver lists what is over by end, latest first, from a position on, of the statuses asked for.
@@ -177,6 +189,8 @@ func (q *Queries) CatalogByEndOver(ctx context.Context, arg CatalogByEndOverPara
 			&i.SellerName,
 			&i.SellingSince,
 			&i.Now,
+			&i.ListedEndAt,
+			&i.ListedPrice,
 		); err != nil {
 			return nil, err
 		}
@@ -264,21 +278,23 @@ func (q *Queries) CatalogByNewest(ctx context.Context, arg CatalogByNewestParams
 
 const CatalogByPrice = `-- name: CatalogByPrice :many
 WITH page AS (
-    (SELECT a.id, a.nominal_price FROM auctions a
-     WHERE $2::boolean AND a.status = 'OPEN' AND (a.nominal_price, a.id) > ($3::bigint, $4::bigint)
-     ORDER BY a.nominal_price, a.id LIMIT $1)
+    (SELECT l.auction_id, l.status, l.end_at, l.nominal_price, l.version FROM listings l
+     WHERE $2::boolean AND l.status = 'OPEN' AND (l.nominal_price, l.auction_id) > ($3::bigint, $4::bigint)
+     ORDER BY l.nominal_price, l.auction_id LIMIT $1)
     UNION ALL
-    SELECT still.id, still.nominal_price
+    SELECT still.auction_id, still.status, still.end_at, still.nominal_price, still.version
     FROM unnest($5::text[]) AS wanted (status)
     CROSS JOIN LATERAL (
-        SELECT a.id, a.nominal_price FROM auctions a
-        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > ($3::bigint, $4::bigint)
-        ORDER BY a.nominal_price, a.id LIMIT $1) AS still
+        SELECT l.auction_id, l.status, l.end_at, l.nominal_price, l.version FROM listings l
+        WHERE l.status = wanted.status AND l.status <> 'OPEN'
+          AND (l.nominal_price, l.auction_id) > ($3::bigint, $4::bigint)
+        ORDER BY l.nominal_price, l.auction_id LIMIT $1) AS still
 )
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
-FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT $1) AS listed
-JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY auctions.nominal_price, auctions.id
+SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch, lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since,
+    clock_timestamp()::timestamptz AS now, listed.end_at AS listed_end_at, listed.nominal_price AS listed_price
+FROM (SELECT page.auction_id, page.status, page.end_at, page.nominal_price, page.version FROM page ORDER BY page.nominal_price, page.auction_id LIMIT $1) AS listed
+JOIN auctions ON auctions.id = listed.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY listed.nominal_price, listed.auction_id
 `
 
 type CatalogByPriceParams struct {
@@ -296,10 +312,12 @@ type CatalogByPriceRow struct {
 	SellerName   string
 	SellingSince *time.Time
 	Now          time.Time
+	ListedEndAt  time.Time
+	ListedPrice  int64
 }
 
-// CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open ones if with_open, and those of
-// the other statuses asked for, which bids do not move.
+// CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open
+// ones if with_open, and those of the other statuses asked for, which bids do not move.
 func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) ([]CatalogByPriceRow, error) {
 	rows, err := q.db.Query(ctx, CatalogByPrice,
 		arg.RowLimit,
@@ -345,6 +363,8 @@ func (q *Queries) CatalogByPrice(ctx context.Context, arg CatalogByPriceParams) 
 			&i.SellerName,
 			&i.SellingSince,
 			&i.Now,
+			&i.ListedEndAt,
+			&i.ListedPrice,
 		); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ var rights = map[string]string{
 	"users":            "SELECT, INSERT, UPDATE",
 	"auctions":         "SELECT, INSERT, UPDATE",
 	"lots":             "SELECT, INSERT, UPDATE",
+	"listings":         "SELECT, INSERT, UPDATE",
 	"bids":             "SELECT, INSERT",
 	"outbox":           "SELECT, INSERT, DELETE",
 	"tokens":           "SELECT, INSERT, DELETE",

@@ -124,8 +124,9 @@ func (q *Queries) AuctionHotClose(ctx context.Context, arg AuctionHotCloseParams
 
 const AuctionHotDue = `-- name: AuctionHotDue :many
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'hot' AND end_at <= (SELECT clock_timestamp())
-ORDER BY end_at, id
+WHERE status = 'OPEN' AND lane = 'hot'
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
 LIMIT $1
 `
 

@@ -69,6 +69,14 @@ type House struct {
 	CreatedAt     time.Time
 }
 
+type Listing struct {
+	AuctionID    int64
+	Status       string
+	EndAt        time.Time
+	NominalPrice int64
+	Version      int64
+}
+
 type Lot struct {
 	AuctionID   int64
 	Title       string

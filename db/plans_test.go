@@ -16,7 +16,7 @@ var (
 	parameters = regexp.MustCompile(`\$(\d+)`)
 	wholeTable = regexp.MustCompile(`Seq Scan on (auctions|bids|outbox|users|tokens|lots)\b|JIT:`)
 	// whatIsDue is read from its index only as far as the clock has come, and not filtered out of all that is open.
-	whatIsDue = regexp.MustCompile(`Index Cond: \(+(end_at|start_at) <= \$`)
+	whatIsDue = regexp.MustCompile(`Index Cond: \(+(original_end_at|start_at) <= \$`)
 )
 
 // The statements that decide are planned once, for any arguments and however much there is by then (see Open). None of those plans may read a whole
@@ -44,7 +44,7 @@ func TestPlansForAnyArgumentsReadByIndex(t *testing.T) {
 			db.AuctionsOfSellerCount,
 			db.AuctionOpenDue, db.AuctionVersions, db.AuctionsLive, db.BidMineIn, db.BidPaddles, db.BidsAfter, db.BidsBetween, db.BidsByRequest, db.BidsByRequestOfMany, db.BidPaddlesOfMany, db.BidsLatest,
 			db.BidsLatestOfMany, db.AuctionBidsSettle, db.AuctionHotClose, db.AuctionHotDue, db.AuctionHotOpen, db.AuctionLockIfFree, db.AuctionMoveHot,
-			db.AuctionMoveStandard, db.AuctionRow, db.BidPaddlesAll, db.OutboxAuctions, db.OutboxBacklog, db.OutboxBids, db.OutboxDelete, db.OutboxHead,
+			db.AuctionMoveStandard, db.AuctionRow, db.BidPaddlesAll, db.ListingsFollow, db.ListingsBehind, db.ListingsInsertMissing, db.OutboxAuctions, db.OutboxBacklog, db.OutboxBids, db.OutboxDelete, db.OutboxHead,
 		} {
 			name, _, _ := strings.Cut(statement, "\n")
 			exec("PREPARE it AS " + statement)

@@ -96,11 +96,14 @@ WHERE id = @id AND status IN ('OPEN', 'SCHEDULED') AND version = @version;
 -- any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
 -- moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a subquery's, read once before: compared with the clock itself,
 -- every open auction would be looked at.
--- Hot auctions end in Redis and are closed by the hot lane (AuctionHotClose).
+-- Bids move the end and not the original end, which is never later and has the index: an auction that
+-- is being extended is looked at in vain, once a turn.
+-- Hot auctions end in Redis and are closed by themselves (AuctionHotClose).
 WITH due AS MATERIALIZED (
     SELECT id FROM auctions
-    WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
-    ORDER BY end_at, id
+    WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
+      AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+    ORDER BY original_end_at, id
     LIMIT @row_limit
     FOR NO KEY UPDATE SKIP LOCKED
 ), closed AS (
@@ -116,8 +119,9 @@ SELECT sqlc.embed(auctions) FROM closed AS auctions;
 -- name: AuctionDueIDs :many
 -- AuctionDueIDs names what AuctionCloseDue would close, to close one by one when a single row makes the set fail.
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'standard' AND end_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
-ORDER BY end_at, id
+WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
 LIMIT @row_limit;
 
 -- name: AuctionCloseOne :many
@@ -173,8 +177,14 @@ RETURNING sqlc.embed(auctions);
 -- AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will. A hot
 -- auction does not count, since it ends in Redis, nor does one that is passed over.
 SELECT COALESCE((EXTRACT(EPOCH FROM (LEAST(
-        (SELECT min(end_at) FROM auctions WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])),
-        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED' AND id <> ALL (@passed_over::bigint[]))) - clock_timestamp())) * 1000)::bigint, @otherwise_milliseconds::bigint)::bigint AS wait_milliseconds;
+        (SELECT min(original_end_at) FROM auctions
+         WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
+           AND original_end_at > (SELECT clock_timestamp())),
+        (SELECT min(end_at) FROM auctions
+         WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
+           AND original_end_at <= (SELECT clock_timestamp())),
+        (SELECT min(start_at) FROM auctions WHERE status = 'SCHEDULED' AND id <> ALL (@passed_over::bigint[]))) - clock_timestamp()))
+    * 1000)::bigint, @otherwise_milliseconds::bigint)::bigint AS wait_milliseconds;
 
 -- name: AuctionsLive :many
 -- AuctionsLive reads the public state of the auctions somebody watches, with the clock they were read at.

@@ -7,56 +7,64 @@ FROM auctions JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id 
 WHERE auctions.id = @id;
 
 -- name: CatalogByEnd :many
--- CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if with_open, and the scheduled ones
--- if with_scheduled. Each status has its own stretch of an index, and the page is the first of both.
+-- CatalogByEnd lists what is not over by end, soonest first, from a position on: the open auctions if
+-- with_open, and the scheduled ones if with_scheduled. Each status has its own stretch of an index, and
+-- the page is the first of both. The order is that of the listings, which bids move within a second;
+-- what is shown is the auctions'.
 WITH page AS (
-    (SELECT a.id, a.end_at FROM auctions a
-     WHERE @with_open::boolean AND a.status = 'OPEN' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
-     ORDER BY a.end_at, a.id LIMIT @row_limit)
+    (SELECT l.* FROM listings l
+     WHERE @with_open::boolean AND l.status = 'OPEN' AND (l.end_at, l.auction_id) > (@after_end_at::timestamptz, @after_id::bigint)
+     ORDER BY l.end_at, l.auction_id LIMIT @row_limit)
     UNION ALL
-    (SELECT a.id, a.end_at FROM auctions a
-     WHERE @with_scheduled::boolean AND a.status = 'SCHEDULED' AND (a.end_at, a.id) > (@after_end_at::timestamptz, @after_id::bigint)
-     ORDER BY a.end_at, a.id LIMIT @row_limit)
+    (SELECT l.* FROM listings l
+     WHERE @with_scheduled::boolean AND l.status = 'SCHEDULED'
+       AND (l.end_at, l.auction_id) > (@after_end_at::timestamptz, @after_id::bigint)
+     ORDER BY l.end_at, l.auction_id LIMIT @row_limit)
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
-FROM (SELECT page.id FROM page ORDER BY page.end_at, page.id LIMIT @row_limit) AS listed
-JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY auctions.end_at, auctions.id;
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since,
+    clock_timestamp()::timestamptz AS now, listed.end_at AS listed_end_at, listed.nominal_price AS listed_price
+FROM (SELECT page.* FROM page ORDER BY page.end_at, page.auction_id LIMIT @row_limit) AS listed
+JOIN auctions ON auctions.id = listed.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY listed.end_at, listed.auction_id;
 
 -- name: CatalogByEndOver :many
 -- CatalogByEndOver lists what is over by end, latest first, from a position on, of the statuses asked for.
 WITH page AS (
-    SELECT over.id, over.end_at
+    SELECT over.*
     FROM unnest(@statuses::text[]) AS wanted (status)
     CROSS JOIN LATERAL (
-        SELECT a.id, a.end_at FROM auctions a
-        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.end_at, a.id) < (@before_end_at::timestamptz, @before_id::bigint)
-        ORDER BY a.end_at DESC, a.id DESC LIMIT @row_limit) AS over
+        SELECT l.* FROM listings l
+        WHERE l.status = wanted.status AND l.status <> 'OPEN'
+          AND (l.end_at, l.auction_id) < (@before_end_at::timestamptz, @before_id::bigint)
+        ORDER BY l.end_at DESC, l.auction_id DESC LIMIT @row_limit) AS over
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
-FROM (SELECT page.id FROM page ORDER BY page.end_at DESC, page.id DESC LIMIT @row_limit) AS listed
-JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY auctions.end_at DESC, auctions.id DESC;
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since,
+    clock_timestamp()::timestamptz AS now, listed.end_at AS listed_end_at, listed.nominal_price AS listed_price
+FROM (SELECT page.* FROM page ORDER BY page.end_at DESC, page.auction_id DESC LIMIT @row_limit) AS listed
+JOIN auctions ON auctions.id = listed.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY listed.end_at DESC, listed.auction_id DESC;
 
 -- name: CatalogByPrice :many
--- CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open ones if with_open, and those of
--- the other statuses asked for, which bids do not move.
+-- CatalogByPrice lists auctions by the figure of the price, lowest first, from a position on: the open
+-- ones if with_open, and those of the other statuses asked for, which bids do not move.
 WITH page AS (
-    (SELECT a.id, a.nominal_price FROM auctions a
-     WHERE @with_open::boolean AND a.status = 'OPEN' AND (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
-     ORDER BY a.nominal_price, a.id LIMIT @row_limit)
+    (SELECT l.* FROM listings l
+     WHERE @with_open::boolean AND l.status = 'OPEN' AND (l.nominal_price, l.auction_id) > (@after_price::bigint, @after_id::bigint)
+     ORDER BY l.nominal_price, l.auction_id LIMIT @row_limit)
     UNION ALL
-    SELECT still.id, still.nominal_price
+    SELECT still.*
     FROM unnest(@still_statuses::text[]) AS wanted (status)
     CROSS JOIN LATERAL (
-        SELECT a.id, a.nominal_price FROM auctions a
-        WHERE a.status = wanted.status AND a.status <> 'OPEN' AND (a.nominal_price, a.id) > (@after_price::bigint, @after_id::bigint)
-        ORDER BY a.nominal_price, a.id LIMIT @row_limit) AS still
+        SELECT l.* FROM listings l
+        WHERE l.status = wanted.status AND l.status <> 'OPEN'
+          AND (l.nominal_price, l.auction_id) > (@after_price::bigint, @after_id::bigint)
+        ORDER BY l.nominal_price, l.auction_id LIMIT @row_limit) AS still
 )
-SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since, clock_timestamp()::timestamptz AS now
-FROM (SELECT page.id FROM page ORDER BY page.nominal_price, page.id LIMIT @row_limit) AS listed
-JOIN auctions ON auctions.id = listed.id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
-ORDER BY auctions.nominal_price, auctions.id;
+SELECT sqlc.embed(auctions), lots.title, lots.description, COALESCE(users.seller_name, '') AS seller_name, users.selling_since,
+    clock_timestamp()::timestamptz AS now, listed.end_at AS listed_end_at, listed.nominal_price AS listed_price
+FROM (SELECT page.* FROM page ORDER BY page.nominal_price, page.auction_id LIMIT @row_limit) AS listed
+JOIN auctions ON auctions.id = listed.auction_id JOIN lots ON lots.auction_id = auctions.id JOIN users ON users.id = auctions.seller_id
+ORDER BY listed.nominal_price, listed.auction_id;
 
 -- name: CatalogByNewest :many
 -- CatalogByNewest lists auctions, newest first, from a position on: of one status, or all when it is null.

@@ -71,8 +71,9 @@ LIMIT @row_limit;
 -- name: AuctionHotDue :many
 -- AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it.
 SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'hot' AND end_at <= (SELECT clock_timestamp())
-ORDER BY end_at, id
+WHERE status = 'OPEN' AND lane = 'hot'
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
 LIMIT @row_limit;
 
 -- name: BidIDsReserve :many

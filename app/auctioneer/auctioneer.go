@@ -20,6 +20,7 @@ import (
 	"martelo/app/batch"
 	"martelo/app/hot"
 	"martelo/app/limits"
+	"martelo/app/listing"
 	"martelo/app/loop"
 	"martelo/app/money"
 	"martelo/db"
@@ -38,6 +39,8 @@ type Options struct {
 	Limits *limits.Limits
 	// Sellers bounds what one seller asks of the house.
 	Sellers SellerLimits
+	// Listings are told of every auction that bids have moved; nil: nobody is.
+	Listings *listing.Follower
 	// Announce tells the viewers' side of the node what an auction has come to. It is called once
 	// for each commit that changed an auction, after that commit and never before, from any
 	// goroutine. Two updates of one auction may come in the wrong order; their versions tell. It
@@ -53,6 +56,7 @@ type Auctioneer struct {
 	hot      *hot.Lane
 	limits   *limits.Limits
 	sellers  SellerLimits
+	listings *listing.Follower
 	announce func(auction.Update)
 	log      *slog.Logger
 	metrics  metrics
@@ -89,7 +93,7 @@ func New(o Options) *Auctioneer {
 		o.Announce = func(auction.Update) {}
 	}
 	a := &Auctioneer{
-		pool: o.Database, hot: o.Hot, limits: o.Limits, sellers: o.Sellers, announce: o.Announce, log: o.Log,
+		pool: o.Database, hot: o.Hot, limits: o.Limits, sellers: o.Sellers, listings: o.Listings, announce: o.Announce, log: o.Log,
 		metrics: newMetrics(o.Metrics), faults: loop.New("auctioneer", o.Log, o.Metrics),
 		lanes: newLanes(o.HotAbove), early: newEarly(), closer: newCloser(o),
 		alone: batch.NewKeyed[int64, *pendingBid](batchMax, queueMax),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"martelo/app/auction"
+	"martelo/app/listing"
 )
 
 // Remember has a node remember each auction's price from the first bid on, for as long as told.
@@ -37,3 +38,6 @@ func (a *Auctioneer) InOneBatch(ctx context.Context, requests []auction.Request)
 
 // Reasons why a lot is decided once more.
 var ErrHeld, ErrStale = errHeld, errStale
+
+// List has a node tell a follower of what bids have moved.
+func (a *Auctioneer) List(follower *listing.Follower) { a.listings = follower }

@@ -283,6 +283,7 @@ func (a *Auctioneer) finish(l *lot, start time.Time) {
 		go loop.Guard(a.log, "auctioneer: promote", func() { a.promote(context.Background(), l.id) })
 	}
 	if l.update != nil {
+		a.listings.Touch(l.id)
 		a.announce(*l.update)
 	}
 	for i, p := range l.bids {

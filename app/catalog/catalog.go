@@ -28,6 +28,15 @@ type Auction struct {
 	Description string
 	Seller      Seller
 	Now         time.Time // the database's clock when the auction was read
+
+	// listed is where the auction stands in lists, which follows its bids within a second. Nil in lists
+	// that are ordered by the auctions themselves.
+	listed *listed
+}
+
+type listed struct {
+	endAt time.Time
+	price int64 // as nominalPrice
 }
 
 // Seller is how buyers see a seller: never by the person's own name.
@@ -162,6 +171,23 @@ func readMany[Row any](rows []Row, as func(Row) db.CatalogOneRow, err error) ([]
 	auctions := make([]Auction, len(rows))
 	for i, row := range rows {
 		auctions[i] = read(as(row))
+	}
+	return auctions, nil
+}
+
+// readListed is readMany for a list in the order of the listings.
+func readListed[Row any](rows []Row, as func(Row) db.CatalogByEndRow, err error) ([]Auction, error) {
+	if err != nil {
+		return nil, db.Unavailable(err)
+	}
+	auctions := make([]Auction, len(rows))
+	for i := range rows {
+		row := as(rows[i])
+		auctions[i] = read(db.CatalogOneRow{
+			Auction: row.Auction, Title: row.Title, Description: row.Description,
+			SellerName: row.SellerName, SellingSince: row.SellingSince, Now: row.Now,
+		})
+		auctions[i].listed = &listed{endAt: row.ListedEndAt, price: row.ListedPrice}
 	}
 	return auctions, nil
 }

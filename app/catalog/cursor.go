@@ -30,8 +30,14 @@ func cursorAt(a Auction, sort Sort) cursor {
 	switch sort {
 	case SortEnding:
 		c.over, c.key = a.Status.Over(), a.EndAt.UnixMicro()
+		if a.listed != nil {
+			c.key = a.listed.endAt.UnixMicro()
+		}
 	case SortPrice:
 		c.key = nominalPrice(a.CurrentPrice)
+		if a.listed != nil {
+			c.key = a.listed.price
+		}
 	}
 	return c
 }

@@ -130,7 +130,7 @@ func (c *Catalog) byEnd(ctx context.Context, status auction.Status, from cursor,
 		rows, err := c.queries.CatalogByEnd(ctx, db.CatalogByEndParams{
 			RowLimit: limit, WithOpen: withOpen, WithScheduled: withScheduled, AfterEndAt: from.endAt(), AfterID: from.id,
 		})
-		found, err = readMany(rows, func(r db.CatalogByEndRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+		found, err = readListed(rows, func(r db.CatalogByEndRow) db.CatalogByEndRow { return r }, err)
 		if err != nil || len(found) == int(limit) {
 			return found, err
 		}
@@ -151,7 +151,7 @@ func (c *Catalog) byEnd(ctx context.Context, status auction.Status, from cursor,
 	rows, err := c.queries.CatalogByEndOver(ctx, db.CatalogByEndOverParams{
 		RowLimit: limit, Statuses: statuses, BeforeEndAt: before.endAt(), BeforeID: before.id,
 	})
-	over, err := readMany(rows, func(r db.CatalogByEndOverRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+	over, err := readListed(rows, func(r db.CatalogByEndOverRow) db.CatalogByEndRow { return db.CatalogByEndRow(r) }, err)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (c *Catalog) plain(ctx context.Context, f Filter, from cursor, limit int32)
 	rows, err := c.queries.CatalogByPrice(ctx, db.CatalogByPriceParams{
 		RowLimit: limit, WithOpen: f.Status == All || f.Status == auction.Open, StillStatuses: still, AfterPrice: price, AfterID: id,
 	})
-	return readMany(rows, func(r db.CatalogByPriceRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
+	return readListed(rows, func(r db.CatalogByPriceRow) db.CatalogByEndRow { return db.CatalogByEndRow(r) }, err)
 }
 
 // ofSeller lists what one seller has.

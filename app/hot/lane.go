@@ -24,6 +24,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/identity"
+	"martelo/app/listing"
 	"martelo/app/loop"
 )
 
@@ -42,11 +43,12 @@ const (
 // lane has the answer.
 var ErrStandard = errors.New("hot: the auction is not in the hot lane")
 
-// Options are what a lane is made of. All but the switch are needed.
+// Options are what a lane is made of. All but Listings and the switch are needed.
 type Options struct {
 	Database *pgxpool.Pool
 	Redis    *redis.Client // only its options are used: the lane has connections of its own
 	House    *identity.House
+	Listings *listing.Follower // told of every auction that was settled; nil: nobody is
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	// AllowWeaker offers the lane also on a Redis that may lose what it has acknowledged.
@@ -58,6 +60,7 @@ type Lane struct {
 	pool        *pgxpool.Pool
 	client      *redis.Client
 	house       *identity.House
+	listings    *listing.Follower
 	log         *slog.Logger
 	metrics     laneMetrics
 	settler     *loop.Loop
@@ -89,7 +92,7 @@ func New(o Options) *Lane {
 	client := ownClient(o.Redis)
 	client.AddHook(o.House)
 	return &Lane{
-		pool: o.Database, client: client, house: o.House, log: o.Log, allowWeaker: o.AllowWeaker,
+		pool: o.Database, client: client, house: o.House, listings: o.Listings, log: o.Log, allowWeaker: o.AllowWeaker,
 		ids: newIDs(o.Database), terms: map[int64]*terms{}, dirty: map[int64]int64{}, work: make(chan struct{}, 1),
 		noted:   map[int64]int64{},
 		settler: loop.New("settler", o.Log, o.Metrics),
