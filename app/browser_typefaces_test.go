@@ -172,10 +172,14 @@ func (f *fair) withoutTypefaces() {
 				f.Errorf("%s is drawn in %s", path, drawn)
 			}
 			b.fits(path + " without typefaces")
-			if path == lotPath(odd) && who == f.ann {
+			switch {
+			case who == f.ann && path == lotPath(odd):
 				b.live().fill(".bid-form__amount", "999999999990.999")
 				b.reads("[data-hint]", "is below the minimum bid")
 				b.fits(path + " with a bid that is too low")
+			case who == f.ann && path == lotPath(extended):
+				b.live().fill(".bid-form__amount", "999999999999.99")
+				b.fits(path + " with a long amount")
 			}
 		}
 		b.close()
