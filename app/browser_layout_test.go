@@ -43,9 +43,11 @@ const usual, large = 16, 20
 // looks are phones, one at 400 % zoom among them, a tablet and desktops, in narrow, wide and large type.
 var looks = []look{
 	{width: 320, rules: dejaVu}, {width: 320, rules: spaced}, {width: 320, base: large},
-	{width: 390, rules: liberation}, {width: 390, rules: dejaVu}, {width: 390, rules: spaced}, {width: 390, base: large},
+	{width: 390, rules: liberation}, {width: 390, rules: dejaVu}, {width: 390, rules: spaced},
+	{width: 390, base: large},
 	{width: 768, rules: spaced}, {width: 1024, rules: dejaVu},
-	{width: 1280, rules: liberation}, {width: 1280, rules: dejaVu}, {width: 1280, rules: spaced}, {width: 1280, base: large},
+	{width: 1280, rules: liberation}, {width: 1280, rules: dejaVu}, {width: 1280, rules: spaced},
+	{width: 1280, base: large},
 }
 
 // tightest are those in which a page is most likely to be too wide for its window, or a text for its

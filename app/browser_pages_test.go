@@ -151,7 +151,8 @@ func (f *fair) everyPage() {
 	f.outbids(plain, f.ben, 1030)
 	odd := f.oddLot()
 	scheduled := f.lot(map[string]any{"startTime": ends(30 * time.Minute)})
-	f.command("user", "create", "--email", "admin@house.example", "--name", "Admin", "--password", password, "--role", "admin")
+	f.command("user", "create", "--email", "admin@house.example", "--name", "Admin", "--password", password,
+		"--role", "admin")
 	void := f.lot(nil)
 	f.outbids(void, f.ann, 1010)
 	must[auctionReply](f, f.here.do(f.Context(), "POST", components.CancelPath(void.ID),
@@ -207,8 +208,9 @@ func (f *fair) oddLot() auctionReply {
 		bidder *person
 		amount string
 	}{{f.ann, "999999999990.000"}, {f.ben, "999999999999.998"}} {
-		must[bidReply](f, f.here.do(f.Context(), "POST", components.BidsPath(odd.ID), f.service,
-			map[string]any{"bidderId": bid.bidder.id, "amount": bid.amount}, "Idempotency-Key", uuid.NewString()), http.StatusCreated)
+		draft := map[string]any{"bidderId": bid.bidder.id, "amount": bid.amount}
+		must[bidReply](f, f.here.do(f.Context(), "POST", components.BidsPath(odd.ID), f.service, draft,
+			"Idempotency-Key", uuid.NewString()), http.StatusCreated)
 	}
 	return odd
 }

@@ -18,15 +18,19 @@ import (
 	"martelo/templates/components"
 )
 
-// letters are what the languages of Europe and Vietnamese need beside ASCII, and the signs of currencies.
-const letters = "ÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ¡¿«»„“”‚‘’–—…·€£¥$" +
-	"ĀāĄąĆćČčĎďĒēĖėĘęĚěĞğĠġĢģĦħĪīĮįİıĶķĹĺĻļĽľŁłŃńŅņŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŪūŮůŰűŲųŴŵŶŷŸŹźŻżŽžȘșȚțẞẀẁẂẃẄẅỲỳ₴₺₽₩₱₹₦" +
-	"ĂăĐđĨĩŨũƠơƯưẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặẸẹẺẻẼẽẾếỀềỂểỄễỆệỈỉỊịỌọỎỏỐốỒồỔổỖỗỘộỚớỜờỞởỠỡỢợỤụỦủỨứỪừỬửỮữỰựỲỳỴỵỶỷỸỹ₫"
+// letters are what the languages of Europe and Vietnamese need beside ASCII, and the signs of
+// currencies.
+const letters = "ÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ¡¿«»„“”‚‘’–—…·€£¥$Ā" +
+	"āĄąĆćČčĎďĒēĖėĘęĚěĞğĠġĢģĦħĪīĮįİıĶķĹĺĻļĽľŁłŃńŅņŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŪūŮůŰűŲųŴŵŶŷŸŹź" +
+	"ŻżŽžȘșȚțẞẀẁẂẃẄẅỲỳ₴₺₽₩₱₹₦ĂăĐđĨĩŨũƠơƯưẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặẸẹẺẻẼẽẾếỀềỂểỄễỆệỈỉỊị" +
+	"ỌọỎỏỐốỒồỔổỖỗỘộỚớỜờỞởỠỡỢợỤụỦủỨứỪừỬửỮữỰựỲỳỴỵỶỷỸỹ₫"
 
 // typefaceStates are what has become of each file of the house's typefaces that the page has wanted.
-const typefaceStates = `[...document.fonts].filter(f => f.family.includes('Martelo') && f.status !== 'unloaded').map(f => f.status)`
+const typefaceStates = `[...document.fonts].filter(face => face.family.includes('Martelo'))
+	.map(face => face.status).filter(status => status !== 'unloaded')`
 
-// drawnIn names the typefaces that an element's text is drawn in, "web" before those that came from the house.
+// drawnIn names the typefaces that an element's text is drawn in, "web" before those that came from
+// the house.
 func (b *tab) drawnIn(selector string) string {
 	b.Helper()
 	var used []*css.PlatformFontUsage
@@ -36,16 +40,19 @@ func (b *tab) drawnIn(selector string) string {
 		if err != nil {
 			return err
 		}
-		element, err := cdp.Call(ctx, t, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
+		wanted := dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector}
+		element, err := cdp.Call(ctx, t, dom.QuerySelector, wanted)
 		if err != nil {
 			return err
 		}
-		fonts, err := cdp.Call(ctx, t, css.GetPlatformFontsForNode, css.GetPlatformFontsForNodeParams{NodeID: element.NodeID})
+		node := css.GetPlatformFontsForNodeParams{NodeID: element.NodeID}
+		fonts, err := cdp.Call(ctx, t, css.GetPlatformFontsForNode, node)
 		used = fonts.Fonts
 		return err
 	})
 	b.do(send(css.Enable, cdp.Empty{}))
-	// The browser numbers a document anew whenever somebody asks for it, as chromedp itself does after a load.
+	// The browser numbers a document anew whenever somebody asks for it, as chromedp itself does after
+	// a load.
 	b.awaits(func() bool {
 		ctx, cancel := context.WithTimeout(b.ctx, actWithin)
 		defer cancel()
@@ -64,11 +71,12 @@ func (b *tab) drawnIn(selector string) string {
 	return strings.Join(names, ", ")
 }
 
-// Every letter of Europe and of Vietnamese is drawn in the house's own typefaces, and every figure is as wide as any other,
-// so that a price that changes does not jump.
+// Every letter of Europe and of Vietnamese is drawn in the house's own typefaces, and every figure is
+// as wide as any other, so that a price that changes does not jump.
 func (f *fair) ownTypefaces() {
 	lot := f.lot(map[string]any{
-		"title": "Žlutý kůň, łódź, Đồ gốm", "currency": "PLN", "softClose": map[string]int{"windowSeconds": 60, "extendSeconds": 60},
+		"title": "Žlutý kůň, łódź, Đồ gốm", "currency": "PLN",
+		"softClose": map[string]int{"windowSeconds": 60, "extendSeconds": 60},
 	})
 	b := f.ann.open(f.T, wide)
 	for selector, typeface := range map[string]string{
@@ -101,7 +109,8 @@ func (f *fair) ownTypefaces() {
 	}
 }
 
-// hold keeps the typefaces from a tab, which asks for them anew on every page, until they are let go.
+// hold keeps the typefaces from a tab, which asks for them anew on every page, until they are let
+// go.
 func (b *tab) hold() {
 	b.Helper()
 	b.do(send(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}),
@@ -133,8 +142,9 @@ func (f *fair) lateTypefaces() {
 	b.hold()
 	for _, path := range []string{lotPath(lot), "/auctions?sort=newest", "/me", "/help"} {
 		for _, width := range []int64{narrow, wide} {
-			b.do(chromedp.EmulateViewport(width, high), send(page.Navigate, page.NavigateParams{URL: f.here.url + path}))
-			b.holds(fmt.Sprintf(`location.href === %s && document.readyState !== 'loading'`, quote(f.here.url+path)))
+			url := f.here.url + path
+			b.do(chromedp.EmulateViewport(width, high), send(page.Navigate, page.NavigateParams{URL: url}))
+			b.holds(fmt.Sprintf(`location.href === %s && document.readyState !== 'loading'`, quote(url)))
 			b.awaits(func() bool {
 				wanted := run[[]string](b, typefaceStates)
 				return len(wanted) >= 2 && len(wanted) == b.holding()
@@ -144,7 +154,8 @@ func (f *fair) lateTypefaces() {
 			before := run[map[string]string](b, places)
 			b.letGo()
 			b.holds(typefaceStates + `.every(is => is === 'loaded')`)
-			b.compare(fmt.Sprintf("%s, %d wide, when the typefaces come", path, width), before, run[map[string]string](b, places))
+			when := fmt.Sprintf("%s, %d wide, when the typefaces come", path, width)
+			b.compare(when, before, run[map[string]string](b, places))
 		}
 	}
 }
@@ -157,7 +168,10 @@ func (f *fair) withoutTypefaces() {
 	f.outbids(extended, f.ann, 1010)
 	f.outbids(extended, f.ben, 1030)
 	for who, paths := range map[*person][]string{
-		f.ann: {"/", "/auctions?sort=newest", lotPath(odd), lotPath(extended), components.BidsPath(odd.ID), "/me", "/me/bids", "/help"},
+		f.ann: {
+			"/", "/auctions?sort=newest", lotPath(odd), lotPath(extended), components.BidsPath(odd.ID),
+			"/me", "/me/bids", "/help",
+		},
 		f.sam: {lotPath(odd), "/me/auctions", "/auctions/new"},
 	} {
 		b := who.open(f.T, narrow)

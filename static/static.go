@@ -31,8 +31,9 @@ var sources embed.FS
 // sheets are the parts of app.css in the order they are joined. The order inside the cascade does not come from
 // here but from the @layer line that opens layers.css.
 var sheets = []string{
-	"layers", "typefaces", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price", "standing", "lot",
-	"panel", "lot_bar", "desk", "history", "facts", "sale", "list", "create", "account", "help", "error", "utilities", "print",
+	"layers", "typefaces", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price",
+	"standing", "lot", "panel", "lot_bar", "desk", "history", "facts", "sale", "list", "create", "account",
+	"help", "error", "utilities", "print",
 }
 
 // scripts are the parts of app.js in the order they are joined: a part uses at once only what
