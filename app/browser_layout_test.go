@@ -1,22 +1,31 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/google/uuid"
 
 	"martelo/templates/components"
 )
 
-// look is how another machine draws the same page: the window's width, and rules for its typeface.
+// look is how another machine draws the same page: the window's width, rules for its typeface, the
+// size of text in pixels that its owner has chosen (0 is the usual one), and the scheme.
 type look struct {
 	width int64
 	rules string
+	base  int64
+	dark  bool
+}
+
+func (l look) String() string {
+	return fmt.Sprintf("%d wide with text of %d pixels, dark %t, %s", l.width, cmp.Or(l.base, usual), l.dark, l.rules)
 }
 
 const (
@@ -24,24 +33,42 @@ const (
 	liberation = `:root { --sans: "Liberation Sans"; --serif: "Liberation Serif" }`
 	// spaced makes text a quarter wider also where no wide typeface is installed.
 	spaced = `* { letter-spacing: 0.12em !important }`
-	large  = `html { font-size: 20px }`
 	// doubled is what people set who enlarge only the text.
 	doubled = `html { font-size: 200% }`
 )
 
+// usual is the size of text that browsers have at first, and large is one that people choose.
+const usual, large = 16, 20
+
 // looks are phones, one at 400 % zoom among them, a tablet and desktops, in narrow, wide and large type.
 var looks = []look{
-	{320, dejaVu}, {320, spaced}, {320, large}, {390, liberation}, {390, dejaVu}, {390, spaced}, {390, large},
-	{768, spaced}, {1024, dejaVu}, {1280, liberation}, {1280, dejaVu}, {1280, spaced}, {1280, large},
+	{width: 320, rules: dejaVu}, {width: 320, rules: spaced}, {width: 320, base: large},
+	{width: 390, rules: liberation}, {width: 390, rules: dejaVu}, {width: 390, rules: spaced},
+	{width: 390, base: large},
+	{width: 768, rules: spaced}, {width: 1024, rules: dejaVu},
+	{width: 1280, rules: liberation}, {width: 1280, rules: dejaVu}, {width: 1280, rules: spaced},
+	{width: 1280, base: large},
 }
 
-// tightest are those in which a page is most likely to be too wide for its window.
-var tightest = []look{{320, dejaVu}, {320, spaced}, {320, large}, {390, dejaVu}, {1280, large}}
+// tightest are those in which a page is most likely to be too wide for its window, or a text for its
+// place.
+var tightest = []look{
+	{width: 320, rules: dejaVu}, {width: 320, rules: spaced, dark: true}, {width: 320, rules: dejaVu, base: large},
+	{width: 390, rules: dejaVu, dark: true}, {width: 390, base: large}, {width: 390, dark: true}, {width: 390},
+	{width: 1280, rules: dejaVu}, {width: 1280, base: large, dark: true},
+}
 
 // wears shows the page in a look. The rules come from outside of the page, as a browser's own settings do.
 func (b *tab) wears(as look) {
 	b.Helper()
-	b.do(chromedp.EmulateViewport(as.width, high))
+	scheme := map[bool]string{false: "light", true: "dark"}[as.dark]
+	b.do(
+		chromedp.EmulateViewport(as.width, high),
+		send(page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: cmp.Or(as.base, usual)}}),
+		send(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		}),
+	)
 	run[bool](b, fmt.Sprintf(`(() => {
 		const sheet = new CSSStyleSheet();
 		sheet.replaceSync(%s);
@@ -50,17 +77,65 @@ func (b *tab) wears(as look) {
 	})()`, quote(as.rules)))
 }
 
-// fits fails the test for each of the tightest looks in which the page is wider than its window.
+// fits fails the test for each of the tightest looks in which the page is wider than its window, or a text is cut.
 func (b *tab) fits(what string) {
 	b.Helper()
 	for _, as := range tightest {
 		b.wears(as)
-		if over := run[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
-			b.Errorf("%s, %d wide with %s: wider than the window by %d", what, as.width, as.rules, over)
+		if found := run[[]string](b, beyond); len(found) > 0 {
+			b.Errorf("%s, %s:\n%s", what, as, strings.Join(found, "\n"))
 		}
 	}
-	b.wears(look{narrow, ""})
+	b.wears(look{width: narrow})
 }
+
+// beyond lists what does not fit: a page wider than its window, a line of text that leaves the window
+// or a box that it stands in, what is cut off or has to be scrolled in its box, an amount longer than
+// its field, a choice longer than its place.
+const beyond = `(() => {
+  const found = [], width = document.documentElement.clientWidth;
+  const name = el => el.id || el.className || el.tagName;
+  const say = (what, el, words) => found.push(what + ': ' + name(el) + ': ' + words.trim().slice(0, 40));
+  const over = document.documentElement.scrollWidth - width;
+  if (over > 0) found.push('the page is wider than the window by ' + over);
+  const unseen = el => !el.checkVisibility() || el.closest('.visually-hidden, .skip, option, textarea') ||
+    getComputedStyle(el.closest('thead') ?? el).clipPath !== 'none';
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode, el = text.parentElement;
+    if (!text.data.trim() || unseen(el)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const spare = 0.3 * parseFloat(getComputedStyle(el).fontSize); // a line is higher than its letters
+    for (const line of range.getClientRects()) {
+      if (line.left < -1 || line.right > width + 1) say('beyond the window', el, text.data);
+      for (let box = el; box !== document.body; box = box.parentElement) {
+        const style = getComputedStyle(box), room = box.getBoundingClientRect();
+        if (style.display === 'inline' || style.display === 'contents') continue;
+        if (line.left < room.left - 1.5 || line.right > room.right + 1.5) say('wider than ' + name(box), el, text.data);
+        const higher = line.top < room.top - spare || line.bottom > room.bottom + spare;
+        if (higher && !['visible', 'auto'].includes(style.overflowY)) say('higher than ' + name(box), el, text.data);
+      }
+    }
+  }
+  for (const el of document.querySelectorAll('body *')) {
+    const style = getComputedStyle(el);
+    if (unseen(el) || el.matches('svg, svg *, textarea, [type=checkbox]')) continue;
+    const wide = el.scrollWidth > el.clientWidth + 1, high = el.scrollHeight > el.clientHeight + 1;
+    if (el.matches('[inputmode]') && wide) say('an amount longer than its field', el, el.value);
+    const cut = !['visible', 'clip'].includes(style.overflowX) && wide;
+    if (cut || style.overflowY === 'auto' && high) say('it scrolls', el, el.textContent);
+    if (el.matches('select')) {
+      const pen = document.createElement('canvas').getContext('2d'), words = el.selectedOptions[0].text;
+      pen.font = style.font;
+      pen.letterSpacing = style.letterSpacing;
+      const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight), arrow = 16;
+      const room = el.clientWidth - padding - arrow;
+      if (pen.measureText(words).width > room + 1) say('a choice longer than its place', el, words);
+    }
+  }
+  return [...new Set(found)];
+})()`
 
 // places are where everything on a lot's page that can be operated stands, but for the quick steps and what is below them, and the lines
 // of the price panel: in the page, or in the window for the bar at its foot. A figure that is broken over two lines or does not fit its place
@@ -116,7 +191,7 @@ func (f *fair) nothingMoves() {
 				if before[as] == nil {
 					before[as] = now
 				}
-				b.compare(fmt.Sprintf("at %s %s, %d wide with %s", amount, sale.currency, as.width, as.rules), before[as], now)
+				b.compare(fmt.Sprintf("at %s %s, %s", amount, sale.currency, as), before[as], now)
 			}
 		}
 		b.reads(".panel__end", "Extended to")
@@ -127,7 +202,7 @@ func (f *fair) nothingMoves() {
 					for (const el of document.querySelectorAll('[data-countdown]')) el.textContent = %s;
 					return %s;
 				})()`, quote(words), places))
-				b.compare(fmt.Sprintf("with %q left, %d wide with %s", words, as.width, as.rules), before[as], now)
+				b.compare(fmt.Sprintf("with %q left, %s", words, as), before[as], now)
 			}
 		}
 		b.close()
@@ -152,7 +227,7 @@ func (b *tab) compare(when string, before, now map[string]string) {
 func (f *fair) barCoversNoFocus() {
 	lot := f.lot(map[string]any{"description": strings.Repeat("A long story.\n\n", 60)})
 	b := f.ann.visit(f.T, f.here, lotPath(lot)).live()
-	b.wears(look{narrow, ""})
+	b.wears(look{width: narrow})
 	if covered := run[string](b, `(() => {
 		const bar = document.querySelector('.lot-bar');
 		return [...document.querySelectorAll('a, button, input, summary')].filter(el => {
@@ -185,7 +260,10 @@ func (f *fair) partsFindTheirPlaces() {
 			f.Errorf("%s are %.0f pixels apart", what, apart)
 		}
 	}
-	for _, as := range []look{{768, dejaVu}, {900, spaced}, {1024, liberation}, {1280, dejaVu}, {1280, spaced}, {1920, liberation}} {
+	for _, as := range []look{
+		{width: 768, rules: dejaVu}, {width: 900, rules: spaced}, {width: 1024, rules: liberation},
+		{width: 1280, rules: dejaVu}, {width: 1280, rules: spaced}, {width: 1920, rules: liberation},
+	} {
 		b.goes(f.here.url + "/auctions")
 		b.wears(as)
 		inOneRow("words and button of the search", ".search__words", ".search .button")
@@ -195,12 +273,12 @@ func (f *fair) partsFindTheirPlaces() {
 		inOneRow("heading and button", "h1", ".list-head__act")
 	}
 	b.goes(f.here.url + lotPath(lot))
-	b.wears(look{wide, doubled})
+	b.wears(look{width: wide, rules: doubled})
 	if width := run[float64](b, `document.querySelector('h1').getBoundingClientRect().width`); width < wide/2 {
 		f.Errorf("with text enlarged the title is %.0f wide", width)
 	}
 	for height, want := range map[int64]string{600: "static", 900: "sticky"} {
-		b.wears(look{wide, ""})
+		b.wears(look{width: wide})
 		b.do(chromedp.EmulateViewport(wide, height))
 		if got := run[string](b, `getComputedStyle(document.querySelector('.sale__desk')).position`); got != want {
 			f.Errorf("in a window %d high the desk is %s", height, got)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/google/uuid"
 
 	"martelo/templates/components"
 )
@@ -148,13 +149,14 @@ func (f *fair) everyPage() {
 	plain := f.lot(map[string]any{"description": "One paragraph.\n\nAnother.", "softClose": map[string]int{"windowSeconds": 120, "extendSeconds": 120}})
 	f.outbids(plain, f.ann, 1010)
 	f.outbids(plain, f.ben, 1030)
-	odd := f.lot(map[string]any{
-		"title": strings.Repeat("W", unbroken), "description": strings.Repeat("m", 2000), "currency": "KWD",
-		"startPrice": "999999999000.000", "minIncrement": "0.001",
-	})
-	must[bidReply](f, f.here.do(f.Context(), "POST", components.BidsPath(odd.ID), f.service,
-		map[string]any{"bidderId": f.ann.id, "amount": "999999999999.999"}, "Idempotency-Key", "0190c0de-0000-7000-8000-000000000001"), http.StatusCreated)
+	odd := f.oddLot()
 	scheduled := f.lot(map[string]any{"startTime": ends(30 * time.Minute)})
+	f.command("user", "create", "--email", "admin@house.example", "--name", "Admin", "--password", password,
+		"--role", "admin")
+	void := f.lot(nil)
+	f.outbids(void, f.ann, 1010)
+	must[auctionReply](f, f.here.do(f.Context(), "POST", components.CancelPath(void.ID),
+		f.command("token", "create", "--user", "admin@house.example"), nil), http.StatusOK)
 	withdrawn := f.lot(nil)
 	must[auctionReply](f, f.here.do(f.Context(), "POST", components.CancelPath(withdrawn.ID), f.seller, nil), http.StatusOK)
 	passed := f.lot(map[string]any{"endTime": ends(time.Second)})
@@ -176,7 +178,8 @@ func (f *fair) everyPage() {
 		}},
 		{visitor, http.StatusNotFound, []string{"/nothing/here", "/auctions/1"}},
 		{f.ann, http.StatusOK, []string{
-			lotPath(plain), lotPath(odd), lotPath(scheduled), lotPath(withdrawn), lotPath(passed), "/me", "/me/bids", "/me/auctions", components.BidsPath(odd.ID),
+			lotPath(plain), lotPath(odd), lotPath(scheduled), lotPath(void), lotPath(withdrawn), lotPath(passed),
+			"/me", "/me/bids", "/me/auctions", components.BidsPath(odd.ID),
 		}},
 		{f.ann, http.StatusForbidden, []string{"/auctions/new"}},
 		{f.sam, http.StatusOK, []string{lotPath(plain), lotPath(scheduled), "/me/auctions", "/auctions/new"}},
@@ -192,6 +195,24 @@ func (f *fair) everyPage() {
 		b.close()
 	}
 	f.formsAreSound()
+}
+
+// oddLot is a lot of the longest words, without a place to break a line, and of the longest figures.
+func (f *fair) oddLot() auctionReply {
+	f.Helper()
+	odd := f.lot(map[string]any{
+		"title": strings.Repeat("W", unbroken), "description": strings.Repeat("m", 2000), "currency": "KWD",
+		"startPrice": "999999999000.000", "minIncrement": "0.001",
+	})
+	for _, bid := range []struct {
+		bidder *person
+		amount string
+	}{{f.ann, "999999999990.000"}, {f.ben, "999999999999.998"}} {
+		draft := map[string]any{"bidderId": bid.bidder.id, "amount": bid.amount}
+		must[bidReply](f, f.here.do(f.Context(), "POST", components.BidsPath(odd.ID), f.service, draft,
+			"Idempotency-Key", uuid.NewString()), http.StatusCreated)
+	}
+	return odd
 }
 
 // formsAreSound looks at what only a posted form leads to.

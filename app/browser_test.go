@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -104,6 +105,9 @@ func TestHonestInRealBrowsers(t *testing.T) {
 		part{"offline", (*fair).offline},
 		part{"waking", (*fair).waking},
 		part{"nothing moves", (*fair).nothingMoves},
+		part{"own typefaces", (*fair).ownTypefaces},
+		part{"late typefaces", (*fair).lateTypefaces},
+		part{"without typefaces", (*fair).withoutTypefaces},
 		part{"the bar covers no focus", (*fair).barCoversNoFocus},
 		part{"parts find their places", (*fair).partsFindTheirPlaces},
 		part{"words keep their place", (*fair).wordsKeepTheirPlace},
@@ -234,7 +238,8 @@ type tab struct {
 	mu         sync.Mutex
 	complaints []string
 	requests   []string // methods and URLs
-	forgiven   string   // what a complaint may have in it, where a test breaks something on purpose
+	held       []fetch.RequestID
+	forgiven   string // what a complaint may have in it, where a test breaks something on purpose
 }
 
 // visit opens a page of a node in a new tab.
@@ -286,6 +291,8 @@ func (b *tab) hear(event any) {
 		b.complaints = append(b.complaints, fmt.Sprintf("console.%s: %s", e.Type, strings.Join(said, " ")))
 	case *runtime.EventExceptionThrown:
 		b.complaints = append(b.complaints, fmt.Sprintf("exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+	case *fetch.EventRequestPaused:
+		b.held = append(b.held, e.RequestID)
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, e.Request.Method+" "+e.Request.URL)
 	}

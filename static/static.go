@@ -1,6 +1,7 @@
-// Package static holds what a browser loads beside the pages: one stylesheet, one script of our own, the icon,
-// and the vendored htmx. Everything is compiled into the program and served under names that carry a hash of the
-// content, so a browser may keep a file for ever and a new release is seen at once.
+// Package static holds what a browser loads beside the pages: one stylesheet, one script of our own,
+// the icon, the typefaces, and the vendored htmx. Everything is compiled into the program and served
+// under names that carry a hash of the content, so a browser may keep a file for ever and a new
+// release is seen at once.
 package static
 
 import (
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,14 +25,15 @@ const Prefix = "/static/"
 // releases apart; nothing is protected by the hash.
 const hashDigits = 10
 
-//go:embed css/*.css js/*.js favicon.svg vendor/*.js
+//go:embed css/*.css js/*.js favicon.svg fonts/*.woff2 vendor/*.js
 var sources embed.FS
 
 // sheets are the parts of app.css in the order they are joined. The order inside the cascade does not come from
 // here but from the @layer line that opens layers.css.
 var sheets = []string{
-	"layers", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price", "standing", "lot", "panel",
-	"lot_bar", "desk", "history", "facts", "sale", "list", "create", "account", "help", "error", "utilities", "print",
+	"layers", "typefaces", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price",
+	"standing", "lot", "panel", "lot_bar", "desk", "history", "facts", "sale", "list", "create", "account",
+	"help", "error", "utilities", "print",
 }
 
 // scripts are the parts of app.js in the order they are joined: a part uses at once only what
@@ -45,12 +48,21 @@ var files = map[string]string{
 	"favicon.svg":         "favicon.svg",
 	"htmx.min.js":         "vendor/htmx.min.js",
 	"htmx-ext-sse.min.js": "vendor/htmx-ext-sse.min.js",
+
+	"martelo-sans-latin.woff2":      "fonts/martelo-sans-latin.woff2",
+	"martelo-sans-latin-ext.woff2":  "fonts/martelo-sans-latin-ext.woff2",
+	"martelo-sans-vietnamese.woff2": "fonts/martelo-sans-vietnamese.woff2",
+
+	"martelo-serif-latin.woff2":      "fonts/martelo-serif-latin.woff2",
+	"martelo-serif-latin-ext.woff2":  "fonts/martelo-serif-latin-ext.woff2",
+	"martelo-serif-vietnamese.woff2": "fonts/martelo-serif-vietnamese.woff2",
 }
 
 var contentTypes = map[string]string{
-	".css": "text/css; charset=utf-8",
-	".js":  "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml",
+	".css":   "text/css; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".woff2": "font/woff2",
 }
 
 type asset struct {
@@ -67,11 +79,11 @@ type catalogue struct {
 // load reads the embedded files once. A missing one is a fault of the build, found by every test that renders a page.
 var load = sync.OnceValue(func() catalogue {
 	all := catalogue{hashed: map[string]string{}, assets: map[string]asset{}}
-	all.add("app.css", joinSheets())
 	all.add("app.js", joinScripts())
 	for name, source := range files {
 		all.add(name, read(source))
 	}
+	all.add("app.css", all.linked(joinSheets())) // last: it names other files as they are served
 	return all
 })
 
@@ -81,6 +93,21 @@ func (c catalogue) add(name string, content []byte) {
 	hashed := strings.TrimSuffix(name, extension) + "." + hex.EncodeToString(sum[:])[:hashDigits] + extension
 	c.hashed[name] = hashed
 	c.assets[hashed] = asset{contentType: contentTypes[extension], content: content, packed: pack(content)}
+}
+
+var linkInSheet = regexp.MustCompile(`url\("([^"]*)"\)`)
+
+// linked is a stylesheet in which each url("name") is the name under which that file is served. The
+// files stand beside the stylesheet itself.
+func (c catalogue) linked(css []byte) []byte {
+	return linkInSheet.ReplaceAllFunc(css, func(link []byte) []byte {
+		name := string(linkInSheet.FindSubmatch(link)[1])
+		hashed, ok := c.hashed[name]
+		if !ok {
+			panic(fmt.Sprintf("static: app.css names %q, which is no file", name))
+		}
+		return []byte(`url("` + hashed + `")`)
+	})
 }
 
 func joinSheets() []byte {

@@ -2,6 +2,7 @@ package static
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,6 +33,9 @@ func TestHandlerServesEveryFileUnderItsHashedName(t *testing.T) {
 	types := map[string]string{
 		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "favicon.svg": "image/svg+xml",
 		"htmx.min.js": "text/javascript; charset=utf-8", "htmx-ext-sse.min.js": "text/javascript; charset=utf-8",
+		"martelo-sans-latin.woff2": "font/woff2", "martelo-sans-latin-ext.woff2": "font/woff2",
+		"martelo-sans-vietnamese.woff2": "font/woff2", "martelo-serif-latin.woff2": "font/woff2",
+		"martelo-serif-latin-ext.woff2": "font/woff2", "martelo-serif-vietnamese.woff2": "font/woff2",
 	}
 	for name, contentType := range types {
 		answer := get(t, http.MethodGet, Path(name))
@@ -135,15 +139,101 @@ func TestEverySheetIsJoinedAndLayered(t *testing.T) {
 	if strings.Count(string(css), "{") != strings.Count(string(css), "}") {
 		t.Error("app.css has unbalanced braces")
 	}
-	if regexp.MustCompile(`@import|url\(`).Match(css) {
+	if regexp.MustCompile(`@import|url\([^"]`).Match(css) {
 		t.Error("app.css loads something else")
 	}
 }
 
-// The vendored files are those named in CHECKSUMS, and nothing else is vendored.
-func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
+// The stylesheet names every typeface file, as it is served, and loads nothing else.
+func TestTheStylesheetLoadsTheTypefaces(t *testing.T) {
 	t.Parallel()
-	listing, err := os.ReadFile("vendor/CHECKSUMS")
+	loaded := map[string]int{}
+	for _, link := range linkInSheet.FindAllSubmatch(get(t, http.MethodGet, Path("app.css")).Body.Bytes(), -1) {
+		loaded[Prefix+string(link[1])]++
+	}
+	cut, err := fs.Glob(sources, "fonts/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range cut {
+		if name := Path(path.Base(file)); loaded[name] != 1 {
+			t.Errorf("app.css loads %s %d times", name, loaded[name])
+		}
+	}
+	if len(cut) == 0 || len(loaded) != len(cut) {
+		t.Errorf("app.css loads %v, and there are %v", loaded, cut)
+	}
+}
+
+// A character stands in one file of a typeface, so that no two files are fetched for it, and cut.mjs made the files for
+// the ranges that the stylesheet names.
+func TestRangesOfTypefacesAreThoseOfTheirFiles(t *testing.T) {
+	t.Parallel()
+	recipe, err := os.ReadFile("fonts/cut.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ = bytes.Cut(recipe, []byte("const ranges = {"))
+	recipe, _, _ = bytes.Cut(recipe, []byte("\n}"))
+	made := map[string][]string{} // part to its ranges
+	for _, part := range regexp.MustCompile(`(?s)'?([a-z-]+)'?:((?:\s*\+?\s*'[^']*')+),`).FindAllSubmatch(recipe, -1) {
+		made[string(part[1])] = ranges(part[2])
+	}
+	owners := map[string]map[int64]string{} // typeface to character to file
+	face := regexp.MustCompile(`(?s)url\("(martelo-(sans|serif)-([a-z-]+)\.woff2)"\).*?unicode-range:([^;]*);`)
+	for _, found := range face.FindAllSubmatch(read("css/typefaces.css"), -1) {
+		file, typeface, named := string(found[1]), string(found[2]), ranges(found[4])
+		if want := made[string(found[3])]; !slices.Equal(named, want) || len(want) == 0 {
+			t.Errorf("%s is named for %v and was made for %v", file, named, want)
+		}
+		if owners[typeface] == nil {
+			owners[typeface] = map[int64]string{}
+		}
+		for _, span := range named {
+			first, last, _ := strings.Cut(strings.TrimPrefix(span, "U+"), "-")
+			for r := codePoint(t, first); r <= codePoint(t, cmp.Or(last, first)); r++ {
+				if other := owners[typeface][r]; other != "" {
+					t.Errorf("U+%04X is in %s and in %s", r, other, file)
+				}
+				owners[typeface][r] = file
+			}
+		}
+	}
+	if len(owners["sans"]) == 0 || len(owners["sans"]) != len(owners["serif"]) {
+		t.Errorf("%d characters in Martelo Sans and %d in Martelo Serif", len(owners["sans"]), len(owners["serif"]))
+	}
+}
+
+func ranges(text []byte) []string {
+	var spans []string
+	for _, span := range regexp.MustCompile(`U\+[0-9A-F-]+`).FindAll(text, -1) {
+		spans = append(spans, string(span))
+	}
+	return spans
+}
+
+func codePoint(t *testing.T, hex string) int64 {
+	t.Helper()
+	r, err := strconv.ParseInt(hex, 16, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Files that others made are those named in CHECKSUMS, and there are no others.
+func TestFilesOfOthersMatchTheirChecksums(t *testing.T) {
+	t.Parallel()
+	for folder, musts := range map[string][]string{
+		"vendor": {"htmx.org 2.0.11", "htmx-ext-sse 2.2.4", "integrity sha512-", "licence 0BSD"},
+		"fonts":  {"source-sans-3 5.3.1", "source-serif-4 5.3.1", "integrity sha512-", "licence OFL-1.1"},
+	} {
+		t.Run(folder, func(t *testing.T) { matchChecksums(t, folder, musts) })
+	}
+}
+
+func matchChecksums(t *testing.T, folder string, musts []string) {
+	listing, err := os.ReadFile(folder + "/CHECKSUMS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,17 +243,17 @@ func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 			sums[name] = sum
 		}
 	}
-	scripts, err := fs.Glob(sources, "vendor/*")
-	if err != nil || len(scripts) != len(sums) {
-		t.Fatalf("%d files vendored, %d checksums, error %v", len(scripts), len(sums), err)
+	copies, err := fs.Glob(sources, folder+"/*")
+	if err != nil || len(copies) != len(sums) {
+		t.Fatalf("%d files, %d checksums, error %v", len(copies), len(sums), err)
 	}
-	for _, script := range scripts {
-		sum := sha256.Sum256(read(script))
-		if got := hex.EncodeToString(sum[:]); got != sums[path.Base(script)] {
-			t.Errorf("%s has SHA-256 %s, CHECKSUMS says %q", script, got, sums[path.Base(script)])
+	for _, file := range copies {
+		sum := sha256.Sum256(read(file))
+		if got := hex.EncodeToString(sum[:]); got != sums[path.Base(file)] {
+			t.Errorf("%s has SHA-256 %s, CHECKSUMS says %q", file, got, sums[path.Base(file)])
 		}
 	}
-	for _, must := range []string{"htmx.org 2.0.11", "htmx-ext-sse 2.2.4", "integrity sha512-", "licence 0BSD"} {
+	for _, must := range musts {
 		if !bytes.Contains(listing, []byte(must)) {
 			t.Errorf("CHECKSUMS does not say %q", must)
 		}

@@ -215,6 +215,7 @@ function updateAmount(desk, state) {
     field.dataset.prefilled = next;
     if (!untouched || field.value === next) return;
     field.value = next;
+    sizeAmount(field);
     changed(field);
     showHint(field, lotState(desk.dataset.desk));
   });
@@ -225,6 +226,11 @@ document.addEventListener('focusout', event => {
   // The focus is still on its way; a gesture that takes it away has begun before.
   if (desk) setTimeout(() => { const state = lotState(desk.dataset.desk); if (state) updateAmount(desk, state); });
 });
+
+// A long amount is set smaller, so that all of it is to be seen.
+function sizeAmount(field) {
+  field.toggleAttribute('data-long', field.value.length > Number(field.dataset.usualMax));
+}
 
 function showHint(field, state) {
   const hint = field.form?.querySelector('[data-hint]');
@@ -252,6 +258,7 @@ function isBelow(field, minimum) {
 document.addEventListener('input', event => {
   if (event.target.dataset.prefilled === undefined) return;
   event.target.removeAttribute('aria-invalid');
+  sizeAmount(event.target);
   showHint(event.target, lotState(event.target.closest('[data-desk]').dataset.desk));
 });
 

@@ -1,6 +1,8 @@
 package fragments
 
 import (
+	"unicode/utf8"
+
 	"martelo/app/auction"
 	"martelo/app/money"
 	"martelo/templates/components"
@@ -68,6 +70,12 @@ func (v BidFormView) amount() string {
 	}
 	return v.Amount
 }
+
+// amountUsualMax is how many characters of an amount fit the form's field on a phone at full size, in a
+// wide typeface. A longer one is set smaller.
+const amountUsualMax = 11
+
+func (v BidFormView) long() bool { return utf8.RuneCountInString(v.amount()) > amountUsualMax }
 
 func (v BidFormView) notation() money.Notation { return components.NotationOf(v.Lot.Locale) }
 

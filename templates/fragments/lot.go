@@ -104,9 +104,11 @@ const (
 	priceLongMax  = 16
 )
 
-// priceLength is the class of an amount by its length, "" for usual ones.
-func (v LotView) priceLength(a money.Amount) string {
-	switch length := utf8.RuneCountInString(v.format(a)); {
+func (v LotView) priceLength(a money.Amount) string { return PriceLength(v.format(a)) }
+
+// PriceLength is the class of an amount by how long it is as it is shown, "" for usual ones.
+func PriceLength(shown string) string {
+	switch length := utf8.RuneCountInString(shown); {
 	case length <= priceUsualMax:
 		return ""
 	case length <= priceLongMax:

@@ -75,7 +75,7 @@ func render(t *testing.T, component templ.Component) string {
 	return html.String()
 }
 
-var hashes = regexp.MustCompile(`\.[0-9a-f]{10}\.(css|js|svg)`)
+var hashes = regexp.MustCompile(`\.[0-9a-f]{10}\.(css|js|svg|woff2)`)
 
 func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
