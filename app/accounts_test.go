@@ -204,6 +204,15 @@ func TestTheHouseWorksWithTheLeastRights(t *testing.T) {
 			_ = conn.Close(cleaning)
 		}
 	})
+	var self string
+	if err := owner.QueryRow(t.Context(), "SELECT current_user").Scan(&self); err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{self: "make", "nobody of that name": "no role"} {
+		if said := town.refuses("grant", "--role", name); !strings.Contains(said, why) {
+			t.Errorf("a grant to %q: %s", name, said)
+		}
+	}
 	town.command("grant", "--role", role)
 	address, err := url.Parse(town.database)
 	if err != nil {

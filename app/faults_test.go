@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -248,6 +249,36 @@ func TestPostgreSQLHangs(t *testing.T) {
 		r := node.bid(t.Context(), auction.ID, bidders[0], 5000, keys[0])
 		return r.status == http.StatusCreated || r.status == http.StatusUnprocessableEntity
 	})
+}
+
+// A node that is told to stop while PostgreSQL hangs is gone in time all the same.
+func TestANodeLeavesWhilePostgreSQLHangs(t *testing.T) {
+	dbtest.Long(t)
+	postgres := dbtest.StartPostgres(t)
+	town := newTown(t, postgres.URL(), dbtest.RedisURL(t))
+	node := town.start()
+	auction, bidders := node.open(time.Hour), node.bidders(5)
+	postgres.Pause()
+	defer postgres.Resume()
+	var waiting sync.WaitGroup
+	for i, bidder := range bidders {
+		waiting.Go(func() {
+			r := node.bid(t.Context(), auction.ID, bidder, 1010+10*int64(i), uuid.New())
+			if r.err == nil && r.status == http.StatusCreated {
+				t.Errorf("a bid was taken by a database that hangs: %s", r.body)
+			}
+		})
+	}
+	if err := node.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-node.left:
+	case <-time.After(leaveWithin):
+		t.Error("it did not leave in time")
+		node.kill()
+	}
+	waiting.Wait()
 }
 
 // Redis is killed under load: bids go on as before.

@@ -43,6 +43,9 @@ const (
 	leaveWithin = 8 * time.Second
 	// decideWithin is how much longer bids that were taken may take to be decided.
 	decideWithin = time.Second
+	// closeWithin is how long a node that leaves waits for its endless work to end, and again for its
+	// connections to close. A store that hangs would keep it for fifteen seconds.
+	closeWithin = 400 * time.Millisecond
 	// drainDelayMax leaves enough of leaveWithin to send the viewers away.
 	drainDelayMax = 5 * time.Second
 	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
@@ -231,7 +234,9 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	h.log.Info("leaving")
 	failure = errors.Join(failure, h.leave(context.WithoutCancel(ctx), server))
 	stopRoles()
-	running.Wait()
+	if !within(closeWithin, running.Wait) {
+		h.log.Warn("what does not end is left behind")
+	}
 	h.log.Info("left")
 	return failure
 }
@@ -260,8 +265,24 @@ func (h *house) leave(ctx context.Context, server *http.Server) error {
 	return h.auctioneer.Stop(deciding)
 }
 
-// close gives back what build has opened, in reverse.
-func (h *house) close() {
+// within does something that may hang, and tells whether it was done in time.
+func within(limit time.Duration, do func()) bool {
+	done := make(chan struct{})
+	go func() { do(); close(done) }()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// close gives back what build has opened, in reverse. It does not wait for a store that hangs.
+func (h *house) close() { within(closeWithin, h.giveBack) }
+
+func (h *house) giveBack() {
 	if h.kafka != nil {
 		h.kafka.Close()
 	}

@@ -36,6 +36,9 @@ var sequencesUsed = []string{"auction_hot_epochs", "bids_id_seq"}
 func Grant(ctx context.Context, pool *pgxpool.Pool, role string) error {
 	to := pgx.Identifier{role}.Sanitize()
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if err := grantable(ctx, tx, role); err != nil {
+			return err
+		}
 		var schema string
 		if err := tx.QueryRow(ctx, "SELECT quote_ident(current_schema())").Scan(&schema); err != nil {
 			return fmt.Errorf("db: %w", err)
@@ -58,6 +61,26 @@ func Grant(ctx context.Context, pool *pgxpool.Pool, role string) error {
 		}
 		return nil
 	})
+}
+
+// grantable returns an error for a role that owns the tables or is above all rights: it needs no grant, and
+// taking away what it has beyond serving would keep it from migrating.
+func grantable(ctx context.Context, tx pgx.Tx, role string) error {
+	var owns, super bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relowner = r.oid), r.rolsuper
+		FROM pg_roles r WHERE r.rolname = $1`, role).Scan(&owns, &super)
+	switch {
+	case IsNoRows(err):
+		return fmt.Errorf("db: there is no role %q: make it with CREATE ROLE … LOGIN", role)
+	case err != nil:
+		return fmt.Errorf("db: %w", err)
+	case super:
+		return fmt.Errorf("db: the role %q is a superuser and may do everything: make one of its own for serving", role)
+	case owns:
+		return fmt.Errorf("db: the role %q owns the tables, and migrates: make another for serving", role)
+	}
+	return nil
 }
 
 // Granted tells whether Grant knows a table; a new one is to be named there.

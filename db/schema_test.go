@@ -204,6 +204,7 @@ func TestABrokenRowIsImpossible(t *testing.T) {
 		"leader_id = seller_id":                          "auctions_leader_not_seller",
 		"leader_id = 999999999":                          "auctions_leader_fkey",
 		"end_at = original_end_at - interval '1 second'": "auctions_end_never_earlier",
+		"end_at = 'infinity'":                            "auctions_times_finite",
 		"status = 'CLOSED'":                              "auctions_closed_at_when_over",
 		"status = 'CLOSED', closed_at = now()":           "auctions_closed_after_end",
 		"status = 'SOLD'":                                "auctions_status_known",
