@@ -63,12 +63,13 @@ func Grant(ctx context.Context, pool *pgxpool.Pool, role string) error {
 	})
 }
 
-// grantable returns an error for a role that owns the tables or is above all rights: it needs no grant, and
-// taking away what it has beyond serving would keep it from migrating.
+// grantable returns an error for a role that owns the tables or is above all rights: it needs no
+// grant, and taking away what it has beyond serving would keep it from migrating.
 func grantable(ctx context.Context, tx pgx.Tx, role string) error {
 	var owns, super bool
 	err := tx.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relowner = r.oid), r.rolsuper
+		SELECT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+		AND c.relowner = r.oid), r.rolsuper
 		FROM pg_roles r WHERE r.rolname = $1`, role).Scan(&owns, &super)
 	switch {
 	case IsNoRows(err):

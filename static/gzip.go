@@ -28,7 +28,8 @@ func pack(content []byte) []byte {
 	return packed.Bytes()
 }
 
-// AcceptsGzip tells whether a client takes gzip (RFC 9110, 12.5.3). "gzip" decides where it is named, else "*".
+// AcceptsGzip tells whether a client takes gzip (RFC 9110, 12.5.3). "gzip" decides where it is
+// named, else "*".
 func AcceptsGzip(header http.Header) bool {
 	any := false
 	for _, line := range header.Values("Accept-Encoding") {

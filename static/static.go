@@ -1,7 +1,7 @@
-// Package static holds what a browser loads beside the pages: one stylesheet, one script of our own,
-// the icon, the typefaces, and the vendored htmx. Everything is compiled into the program and served
-// under names that carry a hash of the content, so a browser may keep a file for ever and a new
-// release is seen at once.
+// Package static holds what a browser loads beside the pages: one stylesheet, one script of our
+// own, the icon, the typefaces, and the vendored htmx. Everything is compiled into the program and
+// served under names that carry a hash of the content, so a browser may keep a file for ever and a
+// new release is seen at once.
 package static
 
 import (
@@ -21,15 +21,15 @@ import (
 // Prefix is the folder, in URLs, that Handler serves.
 const Prefix = "/static/"
 
-// hashDigits is how much of the SHA-256 goes into a name, in hex digits. Forty bits tell the few files of a few
-// releases apart; nothing is protected by the hash.
+// hashDigits is how much of the SHA-256 goes into a name, in hex digits. Forty bits tell the few
+// files of a few releases apart; nothing is protected by the hash.
 const hashDigits = 10
 
 //go:embed css/*.css js/*.js favicon.svg fonts/*.woff2 vendor/*.js
 var sources embed.FS
 
-// sheets are the parts of app.css in the order they are joined. The order inside the cascade does not come from
-// here but from the @layer line that opens layers.css.
+// sheets are the parts of app.css in the order they are joined. The order inside the cascade does
+// not come from here but from the @layer line that opens layers.css.
 var sheets = []string{
 	"layers", "typefaces", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price",
 	"standing", "lot", "panel", "lot_bar", "desk", "history", "facts", "sale", "list", "create", "account",
@@ -76,7 +76,8 @@ type catalogue struct {
 	assets map[string]asset  // by hashed name
 }
 
-// load reads the embedded files once. A missing one is a fault of the build, found by every test that renders a page.
+// load reads the embedded files once. A missing one is a fault of the build, found by every test
+// that renders a page.
 var load = sync.OnceValue(func() catalogue {
 	all := catalogue{hashed: map[string]string{}, assets: map[string]asset{}}
 	all.add("app.js", joinScripts())
@@ -139,7 +140,8 @@ func read(name string) []byte {
 }
 
 // Path gives the URL path under which the current content of a file is served: Path("app.css") is
-// "/static/app.0123456789.css". It panics for a name that does not exist, which is a programmer's mistake.
+// "/static/app.0123456789.css". It panics for a name that does not exist, which is a programmer's
+// mistake.
 func Path(name string) string {
 	hashed, ok := load().hashed[name]
 	if !ok {
@@ -148,8 +150,9 @@ func Path(name string) string {
 	return Prefix + hashed
 }
 
-// Handler serves GET and HEAD for the paths that Path gives and answers 404 to all others, also to names whose hash
-// belongs to another release: a wrong file would be kept for ever. Who accepts gzip gets the file compressed, as it was at the start.
+// Handler serves GET and HEAD for the paths that Path gives and answers 404 to all others, also to
+// names whose hash belongs to another release: a wrong file would be kept for ever. Who accepts
+// gzip gets the file compressed, as it was at the start.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found, ok := load().assets[strings.TrimPrefix(r.URL.Path, Prefix)]

@@ -31,7 +31,8 @@ func get(t *testing.T, method, target string) *httptest.ResponseRecorder {
 func TestHandlerServesEveryFileUnderItsHashedName(t *testing.T) {
 	t.Parallel()
 	types := map[string]string{
-		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "favicon.svg": "image/svg+xml",
+		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
+		"favicon.svg": "image/svg+xml",
 		"htmx.min.js": "text/javascript; charset=utf-8", "htmx-ext-sse.min.js": "text/javascript; charset=utf-8",
 		"martelo-sans-latin.woff2": "font/woff2", "martelo-sans-latin-ext.woff2": "font/woff2",
 		"martelo-sans-vietnamese.woff2": "font/woff2", "martelo-serif-latin.woff2": "font/woff2",
@@ -50,7 +51,9 @@ func TestHandlerServesEveryFileUnderItsHashedName(t *testing.T) {
 		}
 		head := get(t, http.MethodHead, Path(name))
 		if head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(answer.Body.Len()) {
-			t.Errorf("%s: HEAD gives %d bytes and length %s", name, head.Body.Len(), head.Header().Get("Content-Length"))
+			t.Errorf(
+				"%s: HEAD gives %d bytes and length %s", name, head.Body.Len(), head.Header().Get("Content-Length"),
+			)
 		}
 	}
 }
@@ -91,8 +94,10 @@ func TestHandlerCompressesForWhoTakesIt(t *testing.T) {
 func TestAcceptsGzip(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]bool{
-		"": false, "gzip": true, "GZip": true, "br": false, "identity": false, "br, gzip;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false,
-		"*": true, "*;q=0": false, "*;q=0, gzip": true, "*, gzip;q=0": false, "gzip;q=x": false, "xgzip": false, ",,": false,
+		"": false, "gzip": true, "GZip": true, "br": false, "identity": false, "br, gzip;q=0.5": true,
+		"gzip;q=0": false, "gzip; q=0.000": false,
+		"*": true, "*;q=0": false, "*;q=0, gzip": true, "*, gzip;q=0": false, "gzip;q=x": false, "xgzip": false,
+		",,": false,
 	} {
 		if got := AcceptsGzip(http.Header{"Accept-Encoding": {accept}}); got != want {
 			t.Errorf("%q: %v", accept, got)
@@ -105,7 +110,9 @@ func TestAcceptsGzip(t *testing.T) {
 
 func TestHandlerRefusesWhatPathNeverGave(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{"/static/", "/static/app.css", "/static/app.0000000000.css", "/static/../static.go", "/static/css/base.css"} {
+	for _, target := range []string{
+		"/static/", "/static/app.css", "/static/app.0000000000.css", "/static/../static.go", "/static/css/base.css",
+	} {
 		answer := get(t, http.MethodGet, target)
 		if answer.Code != http.StatusNotFound || answer.Header().Get("Cache-Control") != "" {
 			t.Errorf("%s: status %d, Cache-Control %q", target, answer.Code, answer.Header().Get("Cache-Control"))
@@ -165,8 +172,8 @@ func TestTheStylesheetLoadsTheTypefaces(t *testing.T) {
 	}
 }
 
-// A character stands in one file of a typeface, so that no two files are fetched for it, and cut.mjs made the files for
-// the ranges that the stylesheet names.
+// A character stands in one file of a typeface, so that no two files are fetched for it, and
+// cut.mjs made the files for the ranges that the stylesheet names.
 func TestRangesOfTypefacesAreThoseOfTheirFiles(t *testing.T) {
 	t.Parallel()
 	recipe, err := os.ReadFile("fonts/cut.mjs")
@@ -263,7 +270,9 @@ func matchChecksums(t *testing.T, folder string, musts []string) {
 // A strict content security policy lets none of these run, and none is needed.
 func TestScriptNeedsNoUnsafePolicy(t *testing.T) {
 	t.Parallel()
-	forbidden := regexp.MustCompile(`\beval\(|new Function|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\.style\b|parseFloat|https?://`)
+	forbidden := regexp.MustCompile(
+		`\beval\(|new Function|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\.style\b|parseFloat|https?://`,
+	)
 	for _, script := range scripts {
 		for n, line := range strings.Split(string(read("js/"+script+".js")), "\n") {
 			if found := forbidden.FindString(line); found != "" {
@@ -286,18 +295,21 @@ func TestEveryScriptIsJoined(t *testing.T) {
 	}
 }
 
-// Text reaches 4.5 to 1 and the edges of controls 3 to 1, on every ground they stand on, in both schemes (WCAG 2.2 AA).
+// Text reaches 4.5 to 1 and the edges of controls 3 to 1, on every ground they stand on, in both
+// schemes (WCAG 2.2 AA).
 func TestColoursKeepTheirContrast(t *testing.T) {
 	t.Parallel()
 	pairs := []struct {
 		ink, ground string
 		least       float64
 	}{
-		{"ink", "paper", 4.5}, {"ink", "sheet", 4.5}, {"ink", "accent-wash", 4.5}, {"ink", "good-wash", 4.5}, {"ink", "bad-wash", 4.5},
+		{"ink", "paper", 4.5}, {"ink", "sheet", 4.5}, {"ink", "accent-wash", 4.5}, {"ink", "good-wash", 4.5},
+		{"ink", "bad-wash", 4.5},
 		{"ink-soft", "paper", 4.5}, {"ink-soft", "sheet", 4.5}, {"ink-soft", "good-wash", 4.5},
 		{"accent", "paper", 4.5}, {"accent", "sheet", 4.5}, {"accent", "accent-wash", 4.5},
 		{"on-accent", "accent-fill", 4.5}, {"on-accent", "accent-fill-strong", 4.5}, {"paper", "bad", 4.5},
-		{"good", "paper", 4.5}, {"good", "sheet", 4.5}, {"bad", "paper", 4.5}, {"bad", "sheet", 4.5}, {"bad", "bad-wash", 4.5},
+		{"good", "paper", 4.5}, {"good", "sheet", 4.5}, {"bad", "paper", 4.5}, {"bad", "sheet", 4.5},
+		{"bad", "bad-wash", 4.5},
 		{"urgent", "paper", 4.5}, {"urgent", "sheet", 4.5},
 		{"rule-field", "paper", 3}, {"rule-field", "sheet", 3},
 	}
@@ -310,7 +322,10 @@ func TestColoursKeepTheirContrast(t *testing.T) {
 		for _, pair := range pairs {
 			ratio := contrast(colour(t, part, pair.ink), colour(t, part, pair.ground))
 			if ratio < pair.least {
-				t.Errorf("%s: --%s on --%s has contrast %.2f, less than %.1f", scheme, pair.ink, pair.ground, ratio, pair.least)
+				t.Errorf(
+					"%s: --%s on --%s has contrast %.2f, less than %.1f", scheme, pair.ink, pair.ground, ratio,
+					pair.least,
+				)
 			}
 		}
 	}

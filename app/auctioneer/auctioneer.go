@@ -93,7 +93,8 @@ func New(o Options) *Auctioneer {
 		o.Announce = func(auction.Update) {}
 	}
 	a := &Auctioneer{
-		pool: o.Database, hot: o.Hot, limits: o.Limits, sellers: o.Sellers, listings: o.Listings, announce: o.Announce, log: o.Log,
+		pool: o.Database, hot: o.Hot, limits: o.Limits, sellers: o.Sellers, listings: o.Listings, announce: o.Announce,
+		log:     o.Log,
 		metrics: newMetrics(o.Metrics), faults: loop.New("auctioneer", o.Log, o.Metrics),
 		lanes: newLanes(o.HotAbove), early: newEarly(), closer: newCloser(o),
 		alone: batch.NewKeyed[int64, *pendingBid](batchMax, queueMax),

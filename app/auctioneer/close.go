@@ -13,7 +13,8 @@ import (
 	"martelo/db"
 )
 
-// Closing is bookkeeping: from its end on an auction takes no bid, whether it has been closed or not.
+// Closing is bookkeeping: from its end on an auction takes no bid, whether it has been closed or
+// not.
 
 const (
 	// setMax is how many auctions one statement closes or opens: large enough that 100,000 take
@@ -92,11 +93,15 @@ func (a *Auctioneer) openDue(ctx context.Context) error {
 	return a.inSets(ctx, work{
 		doing: "open", failed: a.closer.unopened,
 		set: func(ctx context.Context) ([]db.Auction, error) {
-			rows, err := db.New(a.pool).AuctionOpenDue(ctx, db.AuctionOpenDueParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
+			rows, err := db.New(a.pool).AuctionOpenDue(
+				ctx, db.AuctionOpenDueParams{PassedOver: a.closer.passOver(), RowLimit: setMax},
+			)
 			return auctions(rows, func(row db.AuctionOpenDueRow) db.Auction { return row.Auction }), err
 		},
 		ids: func(ctx context.Context) ([]int64, error) {
-			return db.New(a.pool).AuctionOpenDueIDs(ctx, db.AuctionOpenDueIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
+			return db.New(a.pool).AuctionOpenDueIDs(
+				ctx, db.AuctionOpenDueIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax},
+			)
 		},
 		one: func(ctx context.Context, id int64) ([]db.Auction, error) {
 			rows, err := db.New(a.pool).AuctionOpenOne(ctx, id)
@@ -110,11 +115,15 @@ func (a *Auctioneer) closeDue(ctx context.Context) error {
 	return a.inSets(ctx, work{
 		doing: "close", failed: a.closer.failed,
 		set: func(ctx context.Context) ([]db.Auction, error) {
-			rows, err := db.New(a.pool).AuctionCloseDue(ctx, db.AuctionCloseDueParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
+			rows, err := db.New(a.pool).AuctionCloseDue(
+				ctx, db.AuctionCloseDueParams{PassedOver: a.closer.passOver(), RowLimit: setMax},
+			)
 			return auctions(rows, func(row db.AuctionCloseDueRow) db.Auction { return row.Auction }), err
 		},
 		ids: func(ctx context.Context) ([]int64, error) {
-			return db.New(a.pool).AuctionDueIDs(ctx, db.AuctionDueIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
+			return db.New(a.pool).AuctionDueIDs(
+				ctx, db.AuctionDueIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax},
+			)
 		},
 		one: func(ctx context.Context, id int64) ([]db.Auction, error) {
 			rows, err := db.New(a.pool).AuctionCloseOne(ctx, id)
@@ -220,7 +229,8 @@ func (c *closer) passOver() []int64 {
 	return ids
 }
 
-// untilNext is how long to sleep: until the next auction is due by the database's clock, within bounds.
+// untilNext is how long to sleep: until the next auction is due by the database's clock, within
+// bounds.
 func (a *Auctioneer) untilNext(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()

@@ -548,8 +548,8 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// Whatever somebody has put under an auction's keys in Redis, the other hot auctions are shown exactly
-// as before, and an admin can take that auction out of the lane.
+// Whatever somebody has put under an auction's keys in Redis, the other hot auctions are shown
+// exactly as before, and an admin can take that auction out of the lane.
 func TestAPoisonedAuctionHarmsNoOther(t *testing.T) {
 	t.Parallel()
 	h := newHouseIn(t, auction.Hot, 2)
@@ -563,7 +563,9 @@ func TestAPoisonedAuctionHarmsNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range int64(5) {
-		if _, _, err := desk.Place(t.Context(), request(poisoned, h.bidders[1], 105000)); !errors.Is(err, auction.ErrUnavailable) {
+		if _, _, err := desk.Place(
+			t.Context(), request(poisoned, h.bidders[1], 105000),
+		); !errors.Is(err, auction.ErrUnavailable) {
 			t.Errorf("a bid on the poisoned auction: %v", err)
 		}
 		if _, _, knows := h.reader.Show(t.Context(), h.row(poisoned)); knows {

@@ -24,7 +24,8 @@ func (h *house) behind() []string {
 	rows, err := h.pool.Query(h.Context(), `
 		SELECT format('auction %s: %s %s %s %s', a.id, a.status, a.end_at, a.nominal_price, l)
 		FROM auctions a LEFT JOIN listings l ON l.auction_id = a.id
-		WHERE (a.status, a.end_at, a.nominal_price, a.version) IS DISTINCT FROM (l.status, l.end_at, l.nominal_price, l.version)`)
+		WHERE (a.status, a.end_at, a.nominal_price, a.version) IS DISTINCT FROM (l.status, l.end_at, l.nominal_price,
+		l.version)`)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -35,13 +36,16 @@ func (h *house) behind() []string {
 	return found
 }
 
-// updates are how often rows of auctions were changed, and how often within their page without touching
-// an index. PostgreSQL counts for each connection and tells a little later.
+// updates are how often rows of auctions were changed, and how often within their page without
+// touching an index. PostgreSQL counts for each connection and tells a little later.
 func (h *house) updates() (all, hot int64) {
 	h.Helper()
-	// A fresh connection sees what the others have told, which they do when they have been idle or end.
+	// A fresh connection sees what the others have told, which they do when they have been idle or
+	// end.
 	h.pool.Reset()
-	err := h.pool.QueryRow(h.Context(), `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'auctions'`).
+	err := h.pool.QueryRow(
+		h.Context(), `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'auctions'`,
+	).
 		Scan(&all, &hot)
 	if err != nil {
 		h.Fatal(err)
@@ -123,8 +127,8 @@ func listingsFollowBids(t *testing.T, lane auction.Lane) {
 	}
 }
 
-// What a node that died had still to write is found and written by any other, also what is not listed at
-// all.
+// What a node that died had still to write is found and written by any other, also what is not
+// listed at all.
 func TestListingsThatAreBehindAreFound(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 2)
@@ -220,7 +224,8 @@ func TestListingsEqualTheAuctions(t *testing.T) {
 				t.Fatal(err)
 			}
 			var wrong int
-			if err := h.pool.QueryRow(h.Context(), `SELECT count(*) FROM auctions a LEFT JOIN listings l ON l.auction_id = a.id
+			if err := h.pool.QueryRow(h.Context(), `SELECT count(*) FROM auctions a LEFT
+				JOIN listings l ON l.auction_id = a.id
 				WHERE l.status IS DISTINCT FROM a.status`).Scan(&wrong); err != nil || wrong > 0 {
 				t.Fatalf("%d statuses are listed otherwise, %v", wrong, err)
 			}

@@ -14,8 +14,9 @@ import (
 // answerWithin bounds opening, cancelling or moving an auction, waiting for its lock included.
 const answerWithin = 6 * time.Second
 
-// Open opens the auction a draft describes and returns its id. A draft sent again with the same key by the same seller returns
-// the auction it opened first. It returns auction.FieldErrors, ErrKeyReused, a [*TooManyError], or an error that wraps auction.ErrUnavailable.
+// Open opens the auction a draft describes and returns its id. A draft sent again with the same key
+// by the same seller returns the auction it opened first. It returns auction.FieldErrors,
+// ErrKeyReused, a [*TooManyError], or an error that wraps auction.ErrUnavailable.
 func (a *Auctioneer) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -49,7 +50,8 @@ func (a *Auctioneer) Open(ctx context.Context, draft auction.Draft) (int64, erro
 	return id, db.Unavailable(err)
 }
 
-// confirmed is what opened returns, once it is as durable as a commit makes it: the first opening may have failed there.
+// confirmed is what opened returns, once it is as durable as a commit makes it: the first opening
+// may have failed there.
 func (a *Auctioneer) confirmed(ctx context.Context, draft auction.Draft) (id int64, err error) {
 	err = db.InTx(ctx, a.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -67,8 +69,10 @@ func insertParams(draft auction.Draft, s auction.State) db.AuctionInsertParams {
 		SellerID: s.SellerID, Currency: s.Currency.Code(), CurrencyDigits: int16(s.Currency.Digits()),
 		StartPrice: s.StartPrice.Minor(), MinIncrement: s.MinIncrement.Minor(),
 		Status: string(s.Status), Lane: string(s.Lane),
-		SoftCloseWindowSeconds: int32(s.SoftClose.Window / time.Second), SoftCloseExtendSeconds: int32(s.SoftClose.Extend / time.Second),
-		StartAt: s.StartAt, EndAt: s.EndAt, Title: draft.CleanTitle(), Description: draft.CleanDescription(),
+		SoftCloseWindowSeconds: int32(s.SoftClose.Window / time.Second),
+		SoftCloseExtendSeconds: int32(s.SoftClose.Extend / time.Second),
+		StartAt:                s.StartAt, EndAt: s.EndAt,
+		Title: draft.CleanTitle(), Description: draft.CleanDescription(),
 	}
 	if draft.Key != uuid.Nil {
 		arg.RequestID = &draft.Key

@@ -15,10 +15,10 @@ import (
 	"martelo/db"
 )
 
-// recentLotsMax is up to how many auctions of a batch have their newest bids read for the announcement.
-// Among many, hardly any is watched. Viewers of one that is are shown what they have seen before with the
-// new bids, and a node that lacks some asks for them ([auction.Update]). Reading them for all cost a tenth
-// of a batch.
+// recentLotsMax is up to how many auctions of a batch have their newest bids read for the
+// announcement. Among many, hardly any is watched. Viewers of one that is are shown what they have
+// seen before with the new bids, and a node that lacks some asks for them ([auction.Update]).
+// Reading them for all cost a tenth of a batch.
 const recentLotsMax = 4
 
 // rowWait is what a transaction does about a row that somebody else holds.
@@ -295,8 +295,8 @@ func writeParams(moved []*decision, now time.Time) db.BidsWriteParams {
 }
 
 // newest puts accepted bids before those that were the newest, newest first, and keeps
-// [auction.RecentMax] of them. With them an announcement is complete by itself, since it may overtake
-// that of another node.
+// [auction.RecentMax] of them. With them an announcement is complete by itself, since it may
+// overtake that of another node.
 func newest(accepted []auction.Bid, before []db.Bid) []auction.Bid {
 	bids := make([]auction.Bid, 0, auction.RecentMax)
 	for i := len(accepted) - 1; i >= 0 && len(bids) < auction.RecentMax; i-- {

@@ -82,7 +82,8 @@ func TestNothingIsLostOrTurned(t *testing.T) {
 				taken[it.key]++
 				waiting[it.key]--
 			}
-			if items == nil && slices.Max([]int{waiting[0], waiting[1], waiting[2], waiting[3], waiting[4], waiting[5]}) > 0 {
+			if items == nil &&
+				slices.Max([]int{waiting[0], waiting[1], waiting[2], waiting[3], waiting[4], waiting[5]}) > 0 {
 				t.Fatalf("nothing was taken while %v wait", waiting)
 			}
 		}

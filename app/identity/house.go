@@ -40,10 +40,9 @@ const (
 
 // Errors of a house that may not use the Redis it was given.
 var (
-	ErrCopy = errors.New("identity: another database has used this Redis under this house's id, so one of the two " +
-		"is a copy: " +
-		"give the copy an id of its own with \"martelo house renew\", or, if this is the house itself in a new place, " +
-		"say so with \"martelo house claim\"")
+	ErrCopy = errors.New("identity: another database has used this Redis under this house's id, so one of the two is a " +
+		"copy: give the copy an id of its own with \"martelo house renew\", or, if this is the house itself in a new " +
+		"place, say so with \"martelo house claim\"")
 	ErrRenewed = errors.New("identity: the house was given a new id while this node ran: start the node again")
 )
 
@@ -226,7 +225,7 @@ func Renew(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 	return id, err
 }
 
-// DialHook, ProcessHook and ProcessPipelineHook make the house a hook of Redis clients.
+// DialHook is that of a hook of Redis clients; connecting is always allowed.
 func (h *House) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return next(ctx, network, address)

@@ -2,8 +2,8 @@
 // that, so that a bid touches no index which a list wants.
 //
 // A status is in that row in the transaction that changes it, by a trigger. An end and a price that
-// bids have moved follow here, within [Within], in batches. The order of a list may be that old; what a
-// list shows is read from the auctions.
+// bids have moved follow here, within [Within], in batches. The order of a list may be that old;
+// what a list shows is read from the auctions.
 package listing
 
 import (
@@ -23,16 +23,17 @@ import (
 const (
 	// Within is how old the order of a list may be.
 	Within = time.Second
-	// followEvery is how often what bids have moved is written. Many bids on an auction are one write
-	// then. Twice within the promise, for a turn that fails.
+	// followEvery is how often what bids have moved is written. Many bids on an auction are one
+	// write then. Twice within the promise, for a turn that fails.
 	followEvery = 400 * time.Millisecond
 	// followMax is how many listings one statement writes: a few milliseconds' work.
 	followMax = 1000
-	// touchedMax bounds the auctions that wait to be written, in some 10 MB. What is beyond it is found
-	// by the look at everything.
+	// touchedMax bounds the auctions that wait to be written, in some 10 MB. What is beyond it is
+	// found by the look at everything.
 	touchedMax = 200_000
-	// lookEvery and lookMax are how often, and at how many open auctions, it is looked for listings that
-	// are behind: those that a node had still to write when it died. 100,000 are seen in under a minute.
+	// lookEvery and lookMax are how often, and at how many open auctions, it is looked for listings
+	// that are behind: those that a node had still to write when it died. 100,000 are seen in under
+	// a minute.
 	lookEvery = 500 * time.Millisecond
 	lookMax   = 1000
 	// turnWithin bounds one statement.
@@ -61,8 +62,8 @@ func New(pool *pgxpool.Pool, log *slog.Logger, metrics prometheus.Registerer) *F
 	}
 }
 
-// Touch says that bids have moved an auction, once that is committed. It never blocks. A nil follower
-// does nothing.
+// Touch says that bids have moved an auction, once that is committed. It never blocks. A nil
+// follower does nothing.
 func (f *Follower) Touch(auctionIDs ...int64) {
 	if f == nil {
 		return
@@ -148,8 +149,8 @@ func (f *Follower) write(ctx context.Context, ids []int64) (left []int64, err er
 	return left, nil
 }
 
-// Look looks at a stretch of the open auctions after an id for listings that are behind, brings them up
-// to date, and returns where the next stretch begins.
+// Look looks at a stretch of the open auctions after an id for listings that are behind, brings
+// them up to date, and returns where the next stretch begins.
 func (f *Follower) Look(ctx context.Context, after int64) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()

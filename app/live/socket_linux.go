@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"net"
 	"syscall"
 	"time"
@@ -93,11 +94,11 @@ func (p *pen) write(s *socket) (net.Buffers, error) {
 func (p *pen) try(fd uintptr) bool {
 	for len(p.left) > 0 {
 		n, err := send(int(fd), p.left)
-		switch err {
-		case nil:
-		case unix.EINTR:
+		switch {
+		case err == nil:
+		case errors.Is(err, unix.EINTR):
 			continue
-		case unix.EAGAIN:
+		case errors.Is(err, unix.EAGAIN):
 			return true
 		default:
 			p.failed = err

@@ -2,6 +2,7 @@ package dbtest_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestEachTestHasItsOwnRedis(t *testing.T) {
 		t.Errorf("another client of the same test reads %q, %v", got, err)
 	}
 	t.Run("another", func(t *testing.T) {
-		if err := dbtest.Redis(t).Get(t.Context(), "key").Err(); err != redis.Nil {
+		if err := dbtest.Redis(t).Get(t.Context(), "key").Err(); !errors.Is(err, redis.Nil) {
 			t.Errorf("another test reads the key: %v", err)
 		}
 	})
