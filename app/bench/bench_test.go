@@ -71,6 +71,7 @@ var short = []string{"--warm", "100ms", "--span", "300ms"}
 // Every scenario runs against real nodes, as small as it gets, and leaves no database behind.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
+	dbtest.Long(t)
 	if !onLinux(t) {
 		return
 	}
@@ -145,7 +146,7 @@ func TestScenarios(t *testing.T) {
 func checkNodesApart(t *testing.T, row report.Row) {
 	t.Helper()
 	for _, node := range []string{"node 1: ", "node 2: "} {
-		for _, name := range []string{"bids a batch", "ms a batch", "cores", "seconds a second waiting for a row's lock"} {
+		for _, name := range []string{"bids a batch", "auctions a batch", "ms a batch", "cores", "seconds a second waiting for a row's lock"} {
 			if _, found := row.Figures[node+name]; !found {
 				t.Errorf("%q is missing from %v", node+name, slices.Sorted(maps.Keys(row.Figures)))
 			}
@@ -230,6 +231,7 @@ func interrupted(t *testing.T, url string) {
 // meanwhile and afterwards.
 func TestAHeldRowIsToldApart(t *testing.T) {
 	t.Parallel()
+	dbtest.Long(t)
 	if !onLinux(t) {
 		return
 	}
@@ -262,6 +264,7 @@ func TestAHeldRowIsToldApart(t *testing.T) {
 // The programs find each other: the load tool starts nodes with the server that was built beside it.
 func TestTheProgram(t *testing.T) {
 	t.Parallel()
+	dbtest.Long(t)
 	if !onLinux(t) {
 		return
 	}

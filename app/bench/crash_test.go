@@ -22,6 +22,7 @@ import (
 // killed. Whatever was answered 201 is in PostgreSQL in the end, once, as it was answered: the run
 // verifies that.
 func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
+	dbtest.Long(t)
 	if !onLinux(t) {
 		return
 	}
@@ -58,7 +59,7 @@ func crash(t *testing.T, given setup, nodes int, harm func()) (out string, err e
 	var printed bytes.Buffer
 	ran := make(chan error, 1)
 	go func() {
-		args := []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "6s", "--nodes", strconv.Itoa(nodes)}
+		args := []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "4s", "--nodes", strconv.Itoa(nodes)}
 		ran <- run(t.Context(), given, args, &printed)
 	}()
 	logged := func() (bids int) {

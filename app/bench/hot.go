@@ -54,7 +54,12 @@ func (b *bench) freshAuction(ctx context.Context) (*crowd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCrowd(ctx, b.house, ids, 0)
+	c, err := newCrowd(ctx, b.house, ids, 0)
+	if err != nil {
+		return nil, err
+	}
+	c.lane = b.lane
+	return c, nil
 }
 
 func (b *bench) laneName() string {

@@ -23,6 +23,7 @@ import (
 // it does that to.
 func TestALyingHouseIsNoticed(t *testing.T) {
 	t.Parallel()
+	dbtest.Long(t)
 	if !onLinux(t) {
 		return
 	}

@@ -3,6 +3,7 @@ package house
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,20 +21,35 @@ type counters struct {
 	busy, stolen time.Duration // processor time of the whole machine, and what its host gave to others
 }
 
-// nodeCounters are one node's.
-type nodeCounters struct {
-	used                   time.Duration // processor time
-	batches, bids, seconds float64       // of its group commits, and what these took
+// nodeCounters are one node's, by the names it has for them; processorSeconds is not its own.
+type nodeCounters map[string]float64
+
+const processorSeconds = "processor_seconds"
+
+// means are the node's distributions of which the mean is told, and in what unit.
+var means = []struct {
+	name, distribution string
+	unit               float64
+}{
+	{"bids a batch", "martelo_desk_batch_bids", 1},
+	{"auctions a batch", "martelo_desk_batch_auctions", 1},
+	{"ms a batch", "martelo_desk_batch_seconds", 1000},
+}
+
+// rates are the node's counters of which the rate is told.
+var rates = []struct{ name, counter string }{
+	{"cores", processorSeconds},
+	{"batches/s", "martelo_desk_batch_bids_count"},
+	{"auctions decided alone/s", "martelo_desk_alone_total"},
 }
 
 func (h *House) count(ctx context.Context) (c counters) {
 	for _, n := range h.Nodes {
-		figures := n.Figures(ctx)
+		figures := nodeCounters{}
+		maps.Copy(figures, n.Figures(ctx))
 		used, _ := n.process()
-		c.nodes = append(c.nodes, nodeCounters{
-			used: used, batches: figures["martelo_desk_batch_bids_count"], bids: figures["martelo_desk_batch_bids_sum"],
-			seconds: figures["martelo_desk_batch_seconds_sum"],
-		})
+		figures[processorSeconds] = used.Seconds()
+		c.nodes = append(c.nodes, figures)
 	}
 	c.at = time.Now()
 	c.busy, c.stolen = machineTime()
@@ -42,27 +58,26 @@ func (h *House) count(ctx context.Context) (c counters) {
 	return c
 }
 
-func (c nodeCounters) plus(other nodeCounters) nodeCounters {
-	return nodeCounters{c.used + other.used, c.batches + other.batches, c.bids + other.bids, c.seconds + other.seconds}
-}
-
 // since is what was counted after a moment; nothing for a node that has gone, and its counters with it.
 func (c nodeCounters) since(before nodeCounters) nodeCounters {
-	if c.batches < before.batches || c.used < before.used {
-		return nodeCounters{}
+	counted := nodeCounters{}
+	for name, now := range c {
+		counted[name] = max(0, now-before[name])
 	}
-	return nodeCounters{c.used - before.used, c.batches - before.batches, c.bids - before.bids, c.seconds - before.seconds}
+	return counted
 }
 
-// tell adds what happened in so many seconds to figures.
+// tell adds what was counted in so many seconds to figures.
 func (c nodeCounters) tell(figures map[string]float64, prefix string, seconds float64) {
-	if c.used > 0 {
-		figures[prefix+"cores"] = c.used.Seconds() / seconds
+	for _, mean := range means {
+		if count := c[mean.distribution+"_count"]; count > 0 {
+			figures[prefix+mean.name] = c[mean.distribution+"_sum"] / count * mean.unit
+		}
 	}
-	if c.batches > 0 {
-		figures[prefix+"bids a batch"] = c.bids / c.batches
-		figures[prefix+"batches/s"] = c.batches / seconds
-		figures[prefix+"ms a batch"] = c.seconds / c.batches * 1000
+	for _, rate := range rates {
+		if counted := c[rate.counter]; counted > 0 {
+			figures[prefix+rate.name] = counted / seconds
+		}
 	}
 }
 
@@ -83,10 +98,12 @@ func (h *House) Observe(ctx context.Context) (seen func() map[string]float64) {
 		if stolen := (after.stolen - before.stolen).Seconds() / seconds; stolen > 0.01 {
 			figures["cores stolen"] = stolen
 		}
-		var all nodeCounters
+		all := nodeCounters{}
 		for i := range after.nodes {
 			node := after.nodes[i].since(before.nodes[i])
-			all = all.plus(node)
+			for name, counted := range node {
+				all[name] += counted
+			}
 			if len(after.nodes) > 1 {
 				node.tell(figures, fmt.Sprintf("node %d: ", i+1), seconds)
 			}

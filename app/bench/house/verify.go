@@ -14,13 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	// logWithin is how long after the last answer the logs must be whole: at once in the standard
-	// lane, within two seconds in the hot one.
-	logWithin = 5 * time.Second
-	// faultsTold is how many faults a failed run tells; the first few say what kind they are.
-	faultsTold = 5
-)
+// faultsTold is how many faults a failed run tells; the first few say what kind they are.
+const faultsTold = 5
 
 // Keys are the idempotency keys of one load: the request's number can be read back from the log.
 type Keys struct{ prefix uint64 }
@@ -69,10 +64,12 @@ func (h *House) Standings(ctx context.Context, ids []int64) (standings map[int64
 }
 
 // Verify compares the logs of auctions, as far as a load has written them, with what its bidders were
-// told. Before is where the auctions stood when the load began. It looks again for a while if
-// something is wrong, since the hot lane writes its log later, and returns how many bids there are.
-func (h *House) Verify(ctx context.Context, before map[int64]Standing, bids []Sent, k Keys) (accepted int, err error) {
-	for deadline := time.Now().Add(logWithin); ; {
+// told, and returns how many bids there are. Before is where the auctions stood when the load began.
+// If something is wrong it looks again for a while, since the hot lane writes its log later; the
+// standard lane has none.
+func (h *House) Verify(
+	ctx context.Context, before map[int64]Standing, bids []Sent, k Keys, while time.Duration) (accepted int, err error) {
+	for deadline := time.Now().Add(while); ; {
 		log, after, err := h.readLogs(ctx, before)
 		if err != nil {
 			return 0, err

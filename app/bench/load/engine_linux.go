@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 
@@ -64,7 +65,7 @@ func (e *Engine) Now() time.Duration { return time.Since(e.began) }
 // Listen adds a connection that sends one request and is read from ever after: heard is told what it
 // is sent, in pieces as they come, and lost that it was cut.
 func (e *Engine) Listen(target string, request []byte, heard func(data []byte), lost func()) error {
-	l, err := e.connect(link{target: target, heard: heard, lost: lost})
+	l, err := e.connect(link{address: target, heard: heard, lost: lost})
 	if err != nil {
 		return err
 	}
@@ -123,8 +124,8 @@ func (e *Engine) receive(l *link) {
 	}
 }
 
-// replace makes a broken connection anew. One that cannot be stays broken, and what it asked
-// unanswered. A listener is not replaced: who is cut has to be seen.
+// replace makes a broken connection anew; what it asked stays unanswered. One that cannot be made anew
+// is not used any more. A listener is not replaced: who is cut has to be seen.
 func (e *Engine) replace(l *link) {
 	l.disconnect()
 	l.part = l.part[:0]
@@ -132,9 +133,7 @@ func (e *Engine) replace(l *link) {
 		l.lost()
 		return
 	}
-	if e.dial(l) == nil {
-		l.run.answered(l, nil)
-	}
+	l.run.broke(l, e.dial(l) == nil)
 }
 
 // connect adds a connection to a node.
@@ -149,7 +148,7 @@ func (e *Engine) connect(made link) (*link, error) {
 }
 
 func (e *Engine) dial(l *link) error {
-	address, err := net.ResolveTCPAddr("tcp", l.target)
+	address, err := net.ResolveTCPAddr("tcp", l.address)
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
@@ -170,7 +169,7 @@ func (e *Engine) dial(l *link) error {
 	} {
 		if err := step(); err != nil {
 			l.disconnect()
-			return fmt.Errorf("bench: connect to %s: %w", l.target, err)
+			return fmt.Errorf("bench: connect to %s: %w", l.address, err)
 		}
 	}
 	return nil
@@ -184,8 +183,9 @@ const noConnection = -1
 type link struct {
 	number     int // its place among the engine's links
 	descriptor int // or noConnection
-	target     string
+	address    string
 
+	target  int           // which of its run's targets that is
 	run     *run          // whose requests it carries; nil when it listens
 	request int           // the request under way, or -1
 	meant   time.Duration // when that was meant to be sent
@@ -258,7 +258,8 @@ type run struct {
 	engine   *Engine
 	begin    time.Duration
 	links    []*link
-	free     []*link // the one that was freed last is used first
+	free     [][]*link // by target; of each, the one that was freed last is used first
+	turn     int       // the target whose turn it is
 	buffer   []byte
 	total    int
 	next     int      // the first request that was not sent yet
@@ -274,17 +275,39 @@ type repeat struct {
 }
 
 func (r *run) connect() error {
+	r.free = make([][]*link, len(r.Targets))
 	for i := range r.Connections {
-		l, err := r.engine.connect(link{target: r.Targets[i%len(r.Targets)], run: r})
+		target := i % len(r.Targets)
+		l, err := r.engine.connect(link{target: target, address: r.Targets[target], run: r})
 		if err != nil {
 			return err
 		}
 		r.links = append(r.links, l)
-	}
-	for i := range r.links { // so that the nodes take turns from the first request on
-		r.free = append(r.free, r.links[len(r.links)-1-i])
+		r.release(l)
 	}
 	return nil
+}
+
+// take takes a free connection to the target whose turn it is, or, if that has none, to another one;
+// nil when there is none at all.
+func (r *run) take() *link {
+	for range r.free {
+		target := r.turn
+		r.turn = (r.turn + 1) % len(r.free)
+		if last := len(r.free[target]) - 1; last >= 0 {
+			l := r.free[target][last]
+			r.free[target] = r.free[target][:last]
+			return l
+		}
+	}
+	return nil
+}
+
+func (r *run) release(l *link) { r.free[l.target] = append(r.free[l.target], l) }
+
+// canSend says whether a connection is free.
+func (r *run) canSend() bool {
+	return slices.ContainsFunc(r.free, func(free []*link) bool { return len(free) > 0 })
 }
 
 func (r *run) now() time.Duration { return r.engine.Now() - r.begin }
@@ -296,7 +319,7 @@ func (r *run) over() bool {
 
 // send sends what is due as far as there are connections for it.
 func (r *run) send() {
-	for now := r.now(); len(r.free) > 0; {
+	for now := r.now(); r.canSend(); {
 		switch {
 		case len(r.again) > 0 && r.again[0].at <= now:
 			r.put(r.again[0].request, r.again[0].meant)
@@ -312,8 +335,7 @@ func (r *run) send() {
 
 // put sends one request on a free connection.
 func (r *run) put(request int, meant time.Duration) {
-	l := r.free[len(r.free)-1]
-	r.free = r.free[:len(r.free)-1]
+	l := r.take()
 	l.request, l.meant = request, meant
 	r.buffer = r.Write(r.buffer[:0], request)
 	r.underway++
@@ -325,39 +347,49 @@ func (r *run) put(request int, meant time.Duration) {
 // wakes is when there is something to do next without an answer, by the engine's clock.
 func (r *run) wakes() time.Duration {
 	at := r.end()
-	if len(r.free) > 0 && len(r.again) > 0 {
+	if r.canSend() && len(r.again) > 0 {
 		at = min(at, r.again[0].at)
 	}
-	if len(r.free) > 0 && r.next < r.total {
+	if r.canSend() && r.next < r.total {
 		at = min(at, r.moment(r.next))
 	}
 	return r.begin + at
 }
 
-// answered is told of each answer, and of a connection that broke with nil.
+// answered is told of each answer to a request.
 func (r *run) answered(l *link, a *Answer) {
 	i, meant := l.request, l.meant
-	if i < 0 {
-		return // it waited in the list of the free ones, and still does
-	}
 	l.request = -1
-	r.free = append(r.free, l)
+	r.release(l)
 	r.underway--
+	r.Read(i, *a)
 	outcome := r.outcomes[r.phase(meant)]
-	switch {
-	case a == nil:
-		outcome.Broken++
-		outcome.Unanswered++
-	case r.Final != nil && !r.Final(*a):
+	if r.Final != nil && !r.Final(*a) {
 		outcome.Again++
-		r.Read(i, *a)
 		r.again = append(r.again, repeat{request: i, meant: meant, at: r.now() + againAfter})
 		return
-	default:
-		outcome.Statuses[a.Status]++
-		r.Read(i, *a)
 	}
+	outcome.Statuses[a.Status]++
 	outcome.Times.Record(r.now() - meant)
+}
+
+// broke is told of a connection that broke, and whether it was made anew.
+func (r *run) broke(l *link, anew bool) {
+	waited := l.request < 0 // in the list of the free ones
+	if !waited {
+		outcome := r.outcomes[r.phase(l.meant)]
+		outcome.Broken++
+		outcome.Unanswered++
+		outcome.Times.Record(r.now() - l.meant)
+		l.request = -1
+		r.underway--
+	}
+	switch {
+	case waited && !anew:
+		r.free[l.target] = slices.DeleteFunc(r.free[l.target], func(free *link) bool { return free == l })
+	case !waited && anew:
+		r.release(l)
+	}
 }
 
 // leave counts what has no answer and closes the connections.

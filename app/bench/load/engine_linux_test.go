@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -26,7 +28,10 @@ func TestALinkToADeadNodeHasNoConnection(t *testing.T) {
 	}
 	lost := load.links[0]
 	e.replace(lost)
-	other, err := e.connect(link{target: alive.Addr().String(), run: load})
+	if load.canSend() {
+		t.Error("the link to the dead node is still used")
+	}
+	other, err := e.connect(link{address: alive.Addr().String(), run: load})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +109,11 @@ func TestPhasesAreToldApart(t *testing.T) {
 // A request whose answer is not final is sent again as it was, and is charged for all of it.
 func TestARequestIsSentAgainUntilItsAnswerIsFinal(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
 	times := map[string]int{}
 	node := serve(t, func(_ int, path string) string {
+		mu.Lock()
+		defer mu.Unlock()
 		times[path]++
 		if path == "/1" && times[path] == 1 {
 			return "503 Service Unavailable"
@@ -124,8 +132,65 @@ func TestARequestIsSentAgainUntilItsAnswerIsFinal(t *testing.T) {
 	if o.Again != 1 || o.Statuses[201] != 3 || o.Answered() != 3 || o.Unanswered != 0 || o.Times.Max() < againAfter {
 		t.Errorf("%+v, the longest %s", o, o.Times.Max())
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if times["/1"] != 2 || times["/0"] != 1 || times["/2"] != 1 {
 		t.Errorf("asked for %v", times)
+	}
+}
+
+// Nodes take turns, also when one connection would do. A node that does not answer gets no more than
+// its connections.
+func TestNodesTakeTurns(t *testing.T) {
+	t.Parallel()
+	var asked [2]atomic.Int32
+	targets := make([]string, 2)
+	for i := range targets {
+		targets[i] = serve(t, func(int, string) string { asked[i].Add(1); return "200 OK" })
+	}
+	offer := Offer{
+		Targets: targets, Rate: 100, Connections: 2, Write: numbered, Read: func(int, Answer) {},
+		Phases: []time.Duration{0, 200 * time.Millisecond}, AnswerWithin: 100 * time.Millisecond,
+	}
+	outcomes, err := newEngine(t).Run(t.Context(), offer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, other := asked[0].Load(), asked[1].Load(); one != 10 || other != 10 {
+		t.Errorf("they were asked %d and %d times: %+v", one, other, outcomes[0][1])
+	}
+	offer.Targets = []string{serve(t, func(int, string) string { return "200 OK" }), listen(t).Addr().String()}
+	if outcomes, err = newEngine(t).Run(t.Context(), offer); err != nil {
+		t.Fatal(err)
+	}
+	if o := outcomes[0][1]; o.Answered() != 19 || o.Unanswered != 1 {
+		t.Errorf("beside a node that does not answer: %+v", o)
+	}
+}
+
+// A node that dies takes what it was asked with it; the others get the rest.
+func TestANodeThatDiesIsLeftOut(t *testing.T) {
+	t.Parallel()
+	dying := listen(t)
+	go func() {
+		conn, err := dying.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		_ = dying.Close()
+		_ = conn.Close()
+	}()
+	alive := serve(t, func(int, string) string { return "200 OK" })
+	outcomes, err := newEngine(t).Run(t.Context(), Offer{
+		Targets: []string{dying.Addr().String(), alive}, Rate: 100, Connections: 2, Write: numbered,
+		Read: func(int, Answer) {}, Phases: []time.Duration{0, 200 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := outcomes[0][1]; o.Answered() != 19 || o.Unanswered != 1 || o.Broken != 1 || o.Times.Count() != 20 {
+		t.Errorf("%+v", o)
 	}
 }
 
