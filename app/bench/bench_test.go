@@ -79,6 +79,8 @@ func TestScenarios(t *testing.T) {
 	given := setup{program: martelo, databaseURL: dbtest.URL(t), redisURL: dbtest.RedisURL(t)}
 	t.Run("all", func(t *testing.T) {
 		t.Run("interrupted", func(t *testing.T) { interrupted(t, given.databaseURL) })
+		t.Run("a held row", func(t *testing.T) { aHeldRow(t, given) })
+		t.Run("the program", func(t *testing.T) { theProgram(t, given) })
 		for name, c := range map[string]struct {
 			flags []string
 			rows  []string
@@ -227,16 +229,10 @@ func interrupted(t *testing.T, url string) {
 	}
 }
 
-// While the row of a quiet auction is held, its bids wait; those on the others are told apart, before,
-// meanwhile and afterwards.
-func TestAHeldRowIsToldApart(t *testing.T) {
+// aHeldRow holds the row of a quiet auction: its bids wait, and those on the others are told apart,
+// before, meanwhile and afterwards.
+func aHeldRow(t *testing.T, given setup) {
 	t.Parallel()
-	dbtest.Long(t)
-	if !onLinux(t) {
-		return
-	}
-	martelo, _ := build(t)
-	given := setup{program: martelo, databaseURL: dbtest.URL(t), redisURL: dbtest.RedisURL(t)}
 	rows := measured(t, given, "mixed", "--auctions", "100", "--rates", "50", "--quiet", "50", "--warm", "100ms",
 		"--span", "1s", "--lock", "1500ms")
 	var what []string
@@ -261,16 +257,12 @@ func TestAHeldRowIsToldApart(t *testing.T) {
 	}
 }
 
-// The programs find each other: the load tool starts nodes with the server that was built beside it.
-func TestTheProgram(t *testing.T) {
+// theProgram is the load tool itself, which finds the server that was built beside it.
+func theProgram(t *testing.T, given setup) {
 	t.Parallel()
-	dbtest.Long(t)
-	if !onLinux(t) {
-		return
-	}
 	_, bench := build(t)
 	cmd := exec.CommandContext(t.Context(), bench, "burst", "--bidders", "20", "--span", "100ms", "--rounds", "1")
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+dbtest.URL(t), "REDIS_URL="+dbtest.RedisURL(t), "MARTELO_PROGRAM=")
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+given.databaseURL, "REDIS_URL="+given.redisURL, "MARTELO_PROGRAM=")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "20 bidders, one auction, 1 node") {
 		t.Errorf("%v\n%s", err, out)

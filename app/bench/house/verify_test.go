@@ -49,14 +49,17 @@ func TestVerifyCatchesACorruptedLog(t *testing.T) {
 		t.Fatalf("an auction that nobody bid on: %v", wrong)
 	}
 	for name, corrupt := range map[string]func(h *house){
-		"a gap":                          func(h *house) { h.log = slices.Delete(h.log, 7, 8); h.sent[7].Seq = 0 },
-		"the load's first is missing":    func(h *house) { h.log = slices.Delete(h.log, bids, bids+1); h.sent[bids].Seq = 0 },
-		"the last is missing":            func(h *house) { h.log = h.log[:2*bids-1]; h.after[older] = Standing{1019, stood + 19} },
-		"an amount":                      func(h *house) { h.log[5].amount = 1005 },
-		"an amount that nobody sent":     func(h *house) { h.log[bids-1].amount++; h.after[fresh] = Standing{1021, bids} },
-		"less than before the load":      func(h *house) { h.log[bids].amount, h.sent[bids].Amount = 499, 499 },
-		"somebody else's":                func(h *house) { h.log[5].key = NewKeys().Of(5) },
-		"another auction's":              func(h *house) { h.log[bids+5].key = k.Of(5); h.log[5].key = k.Of(bids + 5) },
+		"a gap":                       func(h *house) { h.log = slices.Delete(h.log, 7, 8); h.sent[7].Seq = 0 },
+		"the load's first is missing": func(h *house) { h.log = slices.Delete(h.log, bids, bids+1); h.sent[bids].Seq = 0 },
+		"the last is missing":         func(h *house) { h.log = h.log[:2*bids-1]; h.after[older] = Standing{1019, stood + 19} },
+		"an amount":                   func(h *house) { h.log[5].amount = 1005 },
+		"an amount that nobody sent":  func(h *house) { h.log[bids-1].amount++; h.after[fresh] = Standing{1021, bids} },
+		"less than before the load":   func(h *house) { h.log[bids].amount, h.sent[bids].Amount = 499, 499 },
+		"somebody else's":             func(h *house) { h.log[5].key = NewKeys().Of(5) },
+		"another auction's": func(h *house) {
+			h.log[5].key, h.log[bids+5].key = k.Of(bids+5), k.Of(5)
+			h.sent[5].Seq, h.sent[bids+5].Seq = 0, 0
+		},
 		"another number":                 func(h *house) { h.sent[4].Seq = 6 },
 		"an older price":                 func(h *house) { h.after[fresh] = Standing{1019, bids} },
 		"a count":                        func(h *house) { h.after[older] = Standing{1020, bids} },

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,9 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"martelo/app/auction"
 	"martelo/app/bench/house"
+	"martelo/app/money"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -52,10 +58,9 @@ func TestALyingHouseIsNoticed(t *testing.T) {
 			}
 			t.Cleanup(pool.Close)
 			go forget(t, pool)
-			liar := httptest.NewServer(&liar{pool: pool, about: c.about, told: map[string]int{}})
-			t.Cleanup(liar.Close)
+			node := serveBids(t, &liar{pool: pool, about: c.about, told: map[int64]int{}})
 			given := setup{databaseURL: databaseURL, redisURL: dbtest.RedisURL(t)}
-			args := slices.Concat(c.args, []string{"--url", liar.URL, "--yes"})
+			args := slices.Concat(c.args, []string{"--url", node, "--yes"})
 			if c.args[0] != "burst" {
 				args = append(args, short...)
 			}
@@ -66,6 +71,15 @@ func TestALyingHouseIsNoticed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// serveBids serves a node that answers nothing but bids.
+func serveBids(t *testing.T, bids http.Handler) (address string) {
+	mux := http.NewServeMux()
+	mux.Handle("POST /auctions/{id}/bids", bids)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // forget removes the events that wait to be told, as a node does, until the test ends.
@@ -85,20 +99,15 @@ type liar struct {
 	pool  *pgxpool.Pool
 	about string // a condition on auctions
 	mu    sync.Mutex
-	told  map[string]int
+	told  map[int64]int
 }
 
 // ServeHTTP answers a bid.
 func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // what it says does not matter
-	parts := strings.Split(r.URL.Path, "/")
-	if r.Method != http.MethodPost || len(parts) != 4 {
-		http.NotFound(w, r)
-		return
-	}
-	id, err := strconv.ParseInt(parts[2], 10, 64)
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		http.NotFound(w, r)
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	var lies bool
@@ -112,7 +121,73 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told[parts[2]]++
+	l.told[id]++
 	w.WriteHeader(http.StatusCreated)
-	fmt.Fprintf(w, `{"seq":%d}`, l.told[parts[2]])
+	fmt.Fprintf(w, `{"seq":%d}`, l.told[id])
+}
+
+// Who is asked to come again in a burst sends the same bid with the same key, and waits for as long as
+// that takes.
+func TestABurstComesAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Long(t)
+	if !onLinux(t) {
+		return
+	}
+	databaseURL := dbtest.URL(t)
+	pool, err := db.Open(databaseURL, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	desk, stop := newDesk(pool)
+	t.Cleanup(func() { _ = stop(context.WithoutCancel(t.Context())) })
+	node := serveBids(t, &busyNode{placer: desk, asked: map[uuid.UUID]bool{}})
+	given := setup{databaseURL: databaseURL, redisURL: dbtest.RedisURL(t)}
+	rows := measured(t, given, "burst", "--bidders", "20", "--rounds", "1", "--span", "100ms", "--url", node, "--yes")
+	row := rows[0]
+	if row.Again != 20 || row.Unanswered != 0 || row.Statuses[201] == 0 || row.Statuses[201]+row.Statuses[409] != 20 {
+		t.Errorf("%+v", row)
+	}
+	if row.P50 < 1000 {
+		t.Errorf("their waits are not counted: %g ms", row.P50)
+	}
+}
+
+// busyNode takes bids as a node does, but asks everybody to come again first.
+type busyNode struct {
+	placer
+	mu    sync.Mutex
+	asked map[uuid.UUID]bool
+}
+
+// ServeHTTP answers a bid.
+func (b *busyNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		BidderID int64
+		Amount   string
+	}
+	failed := json.NewDecoder(r.Body).Decode(&body)
+	key, keyless := uuid.Parse(r.Header.Get("Idempotency-Key"))
+	id, wrong := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	amount, odd := money.Parse(body.Amount)
+	if err := errors.Join(failed, keyless, wrong, odd); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	again := !b.asked[key]
+	b.asked[key] = true
+	b.mu.Unlock()
+	if again {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	bid, _, err := b.Place(r.Context(), auction.Request{AuctionID: id, BidderID: body.BidderID, Amount: amount, Key: key})
+	if err != nil {
+		w.WriteHeader(http.StatusConflict)
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+	fmt.Fprintf(w, `{"seq":%d}`, bid.Seq)
 }
