@@ -30,7 +30,8 @@ func TestConnectionsHaveAName(t *testing.T) {
 		}
 		defer pool.Close()
 		var name string
-		if err := pool.QueryRow(t.Context(), `SHOW application_name`).Scan(&name); err != nil || name != cmp.Or(given, "martelo") {
+		err = pool.QueryRow(t.Context(), `SHOW application_name`).Scan(&name)
+		if err != nil || name != cmp.Or(given, "martelo") {
 			t.Errorf("given %q, connections are called %q, %v", given, name, err)
 		}
 	}

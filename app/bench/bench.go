@@ -45,8 +45,8 @@ func (b *bench) start(ctx context.Context, more house.Start) error {
 	return b.house.Start(ctx, more)
 }
 
-// measured puts loads on the nodes and returns the outcomes of their phases, with what the nodes and
-// the database say of the whole.
+// measured puts loads on the nodes and returns the outcomes of their phases, with what the nodes
+// and the database say of the whole.
 func (b *bench) measured(ctx context.Context, profiled bool, offers ...load.Offer) (
 	outcomes [][]*load.Outcome, figures map[string]float64, err error) {
 	e, err := load.NewEngine()

@@ -46,7 +46,8 @@ func build(t *testing.T) (martelo, bench string) {
 			return
 		}
 		for name, room := range map[string]string{"martelo": "martelo/app", "bench": "martelo/app/bench"} {
-			if out, err := exec.Command("go", "build", "-o", filepath.Join(programs.dir, name), room).CombinedOutput(); err != nil {
+			build := exec.Command("go", "build", "-o", filepath.Join(programs.dir, name), room)
+			if out, err := build.CombinedOutput(); err != nil {
 				programs.err = fmt.Errorf("go build %s: %w\n%s", room, err, out)
 			}
 		}
@@ -117,7 +118,8 @@ func TestScenarios(t *testing.T) {
 				[]string{"bids with 0 viewers", "bids with 20 viewers", "20 viewers of 10 auctions shown a bid"},
 			},
 			"browse": {
-				slices.Concat(short, []string{"--auctions", "50", "--rates", "40"}), []string{"home page", "auction page"},
+				slices.Concat(short, []string{"--auctions", "50", "--rates", "40"}),
+				[]string{"home page", "auction page"},
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -126,7 +128,8 @@ func TestScenarios(t *testing.T) {
 				var what []string
 				for _, row := range rows {
 					what = append(what, row.What)
-					if row.Unanswered > 0 || row.Broken > 0 || row.Statuses[500] > 0 || row.Statuses[429] > 0 || row.Statuses[401] > 0 {
+					wrong := row.Statuses[500] + row.Statuses[429] + row.Statuses[401]
+					if row.Unanswered > 0 || row.Broken > 0 || wrong > 0 {
 						t.Errorf("%+v", row)
 					}
 				}
@@ -148,7 +151,9 @@ func TestScenarios(t *testing.T) {
 func checkNodesApart(t *testing.T, row report.Row) {
 	t.Helper()
 	for _, node := range []string{"node 1: ", "node 2: "} {
-		for _, name := range []string{"bids a batch", "auctions a batch", "ms a batch", "cores", "seconds a second waiting for a row's lock"} {
+		for _, name := range []string{
+			"bids a batch", "auctions a batch", "ms a batch", "cores", "seconds a second waiting for a row's lock",
+		} {
 			if _, found := row.Figures[node+name]; !found {
 				t.Errorf("%q is missing from %v", node+name, slices.Sorted(maps.Keys(row.Figures)))
 			}
@@ -208,7 +213,8 @@ func scratchDatabases(t *testing.T, url string) []string {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(t.Context()))
-	rows, err := conn.Query(t.Context(), `SELECT datname FROM pg_database WHERE starts_with(datname, $1)`, house.ScratchPrefix)
+	rows, err := conn.Query(t.Context(),
+		`SELECT datname FROM pg_database WHERE starts_with(datname, $1)`, house.ScratchPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +230,8 @@ func interrupted(t *testing.T, url string) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, interrupt)
-	if err := run(ctx, setup{databaseURL: url}, []string{"desk", "--span", "1h"}, io.Discard); err == nil || ctx.Err() == nil {
+	err := run(ctx, setup{databaseURL: url}, []string{"desk", "--span", "1h"}, io.Discard)
+	if err == nil || ctx.Err() == nil {
 		t.Errorf("it ended with %v", err)
 	}
 }
@@ -244,7 +251,8 @@ func aHeldRow(t *testing.T, given setup) {
 	want := []string{
 		"one auction, 1 node, before", "one auction, 1 node, a quiet row held", "one auction, 1 node, afterwards",
 		"99 quiet auctions, before", "99 quiet auctions, a quiet row held", "99 quiet auctions, afterwards",
-		"the auction that is held, before", "the auction that is held, a quiet row held", "the auction that is held, afterwards",
+		"the auction that is held, before", "the auction that is held, a quiet row held",
+		"the auction that is held, afterwards",
 	}
 	if !slices.Equal(what, want) {
 		t.Fatalf("rows are %q", what)

@@ -11,8 +11,8 @@ import (
 	"martelo/app/bench/report"
 )
 
-// finalWithin is how long after the last bid of a burst its answers are waited for: a bid that is asked
-// to come again several times is still told.
+// finalWithin is how long after the last bid of a burst its answers are waited for: a bid that is
+// asked to come again several times is still told.
 const finalWithin = 30 * time.Second
 
 // burst has many bidders bid once each on one auction within a moment, every one on a connection of

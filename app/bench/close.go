@@ -13,8 +13,8 @@ import (
 const (
 	// closeWithin bounds waiting for the last of them.
 	closeWithin = 10 * time.Minute
-	// dueAfter and duePerSecond say when the auctions end: after all of them are there, if so many are
-	// made in a second.
+	// dueAfter and duePerSecond say when the auctions end: after all of them are there, if so many
+	// are made in a second.
 	dueAfter, duePerSecond = time.Second, 5000
 )
 
@@ -43,7 +43,8 @@ func (b *bench) closing(ctx context.Context) error {
 	}
 	seen := b.house.Observe(ctx)
 	// The last of them ends a second after the first.
-	closed, err := b.until(ctx, ends, `SELECT count(*) FROM (SELECT FROM auctions WHERE status = 'OPEN' LIMIT 1) AS left_open`)
+	closed, err := b.until(ctx, ends,
+		`SELECT count(*) FROM (SELECT FROM auctions WHERE status = 'OPEN' LIMIT 1) AS left_open`)
 	if err != nil {
 		return err
 	}
@@ -67,8 +68,9 @@ func (b *bench) closing(ctx context.Context) error {
 }
 
 func (b *bench) closedRightly(ctx context.Context) (count int, err error) {
-	err = b.house.Pool.QueryRow(ctx,
-		`SELECT count(*) FROM auctions WHERE status = 'CLOSED' AND closed_at >= end_at AND seller_id = $1`, b.house.Seller).Scan(&count)
+	err = b.house.Pool.QueryRow(ctx, `
+		SELECT count(*) FROM auctions WHERE status = 'CLOSED' AND closed_at >= end_at AND seller_id = $1`,
+		b.house.Seller).Scan(&count)
 	return count, err
 }
 

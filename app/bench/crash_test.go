@@ -18,9 +18,9 @@ import (
 	"martelo/db/dbtest"
 )
 
-// A hot auction gets two thousand bids a second when Redis, or a node that decides and settles it, is
-// killed. Whatever was answered 201 is in PostgreSQL in the end, once, as it was answered: the run
-// verifies that.
+// A hot auction gets two thousand bids a second when Redis, or a node that decides and settles it,
+// is killed. Whatever was answered 201 is in PostgreSQL in the end, once, as it was answered: the
+// run verifies that.
 func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
 	dbtest.Long(t)
 	if !onLinux(t) {
@@ -59,7 +59,9 @@ func crash(t *testing.T, given setup, nodes int, harm func()) (out string, err e
 	var printed bytes.Buffer
 	ran := make(chan error, 1)
 	go func() {
-		args := []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "4s", "--nodes", strconv.Itoa(nodes)}
+		args := []string{
+			"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "4s", "--nodes", strconv.Itoa(nodes),
+		}
 		ran <- run(t.Context(), given, args, &printed)
 	}()
 	logged := func() (bids int) {
@@ -110,7 +112,8 @@ func aNode(t *testing.T) int {
 		_, after, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(after)
 		line, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		if err != nil || len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) || !strings.HasSuffix(string(line), "\x00serve\x00") {
+		if err != nil || len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) ||
+			!strings.HasSuffix(string(line), "\x00serve\x00") {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {

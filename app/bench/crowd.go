@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// bidsOfBidder is how many bids a second each bidder makes at most: well below the house's limit
-	// of five, so that bids that waited and come in a bunch do not meet it.
+	// bidsOfBidder is how many bids a second each bidder makes at most: well below the house's
+	// limit of five, so that bids that waited and come in a bunch do not meet it.
 	bidsOfBidder = 2
 	// biddersMin is how many there are at least.
 	biddersMin = 64
-	// connectionsOr is how many connections bids come on unless told otherwise: a crowd's, each with
-	// one bid under way.
+	// connectionsOr is how many connections bids come on unless told otherwise: a crowd's, each
+	// with one bid under way.
 	connectionsOr = 256
 	// manyConnections is the same for loads that a node may fall behind of.
 	manyConnections = 512
@@ -40,8 +40,8 @@ const (
 // biddersFor is how many bidders it takes to make so many bids a second.
 func biddersFor(rate int) int { return max(biddersMin, rate/bidsOfBidder) }
 
-// crowd makes bids: each a step above the one before it on its auction, by one bidder after the other.
-// It remembers what each was told.
+// crowd makes bids: each a step above the one before it on its auction, by one bidder after the
+// other. It remembers what each was told.
 type crowd struct {
 	house        *house.House
 	auctions     []int64
@@ -88,7 +88,8 @@ func (c *crowd) place(i int) int { return i * scatter % len(c.auctions) }
 
 func (c *crowd) auction(i int) int64 { return c.auctions[c.place(i)] }
 
-// amount is a step above the last one, or, for the share that is to be too low, what was bid long ago.
+// amount is a step above the last one, or, for the share that is to be too low, what was bid long
+// ago.
 func (c *crowd) amount(i int) int64 {
 	round := i / len(c.auctions) // of bids on each auction
 	if i*scatter%100 < c.low {

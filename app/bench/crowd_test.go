@@ -12,11 +12,13 @@ import (
 	"martelo/app/bench/load"
 )
 
-// What a crowd sends is what the house reads: whole requests, each a step above the last, one key each.
+// What a crowd sends is what the house reads: whole requests, each a step above the last, one key
+// each.
 func TestACrowdsRequests(t *testing.T) {
 	t.Parallel()
 	c := &crowd{
-		house: &house.House{Token: "mrt_x", Bidders: []int64{7, 8, 9}}, auctions: []int64{42}, low: 50, keys: house.NewKeys(),
+		house: &house.House{Token: "mrt_x", Bidders: []int64{7, 8, 9}}, auctions: []int64{42}, low: 50,
+		keys: house.NewKeys(),
 	}
 	c.offer(100, 1, 0, time.Second)
 	low, known := 0, map[string]bool{}
@@ -35,7 +37,8 @@ func TestACrowdsRequests(t *testing.T) {
 		}
 		known[key] = true
 		amount := c.bids[i].Amount
-		if want := fmt.Sprintf(`{"bidderId":%d,"amount":"%d.%02d"}`, 7+i%3, amount/100, amount%100); string(body) != want {
+		want := fmt.Sprintf(`{"bidderId":%d,"amount":"%d.%02d"}`, 7+i%3, amount/100, amount%100)
+		if string(body) != want {
 			t.Fatalf("%s, want %s", body, want)
 		}
 		if amount <= int64(i) {
@@ -47,7 +50,8 @@ func TestACrowdsRequests(t *testing.T) {
 	}
 }
 
-// A bid counts as acknowledged when it was answered 201, or 200 after it had been asked to come again.
+// A bid counts as acknowledged when it was answered 201, or 200 after it had been asked to come
+// again.
 func TestACrowdRemembersWhatItWasTold(t *testing.T) {
 	t.Parallel()
 	c := &crowd{bids: make([]house.Sent, 4)}

@@ -21,12 +21,14 @@ import (
 )
 
 const (
-	// deskConnections is what a node has for bids by default, half of DATABASE_CONNECTIONS. The other
-	// designs get one for each bidder.
+	// deskConnections is what a node has for bids by default, half of DATABASE_CONNECTIONS. The
+	// other designs get one for each bidder.
 	deskConnections = 12
 	// otherConnections is how many connections of the server are left to others: to this program's
 	// preparing and looking, and to who looks after the server.
 	otherConnections = 16
+	// designsName is what the designs' connections are called.
+	designsName = "martelo-bench"
 )
 
 // placer is a way to take bids.
@@ -41,17 +43,18 @@ type design struct {
 	connections int
 }
 
-// designs are the house's way to take bids and the two that it is compared with, for so many bidders.
+// designs are the house's way to take bids and the two that it is compared with, for so many
+// bidders.
 func (b *bench) designs(ctx context.Context, bidders int) (all []design, stop func() error, err error) {
 	spare, err := b.spareConnections(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	pool, err := connected(ctx, b.house.DatabaseURL, deskConnections)
+	pool, err := connected(ctx, b.house, deskConnections)
 	if err != nil {
 		return nil, nil, err
 	}
-	others, err := connected(ctx, b.house.DatabaseURL, min(bidders, spare-deskConnections))
+	others, err := connected(ctx, b.house, min(bidders, spare-deskConnections))
 	if err != nil {
 		pool.Close()
 		return nil, nil, err
@@ -71,11 +74,13 @@ func (b *bench) designs(ctx context.Context, bidders int) (all []design, stop fu
 	}, stop, nil
 }
 
-// spareConnections is how many connections the server has left for the designs.
+// spareConnections is how many connections the server has left for the designs. Those of earlier
+// designs do not count: they have been closed, and are gone in a moment.
 func (b *bench) spareConnections(ctx context.Context) (spare int, err error) {
 	err = b.house.Pool.QueryRow(ctx, `
 		SELECT current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
-		    - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&spare)
+		    - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1)`,
+		designsName).Scan(&spare)
 	if err != nil {
 		return 0, fmt.Errorf("bench: %w", err)
 	}
@@ -87,9 +92,12 @@ func (b *bench) spareConnections(ctx context.Context) (spare int, err error) {
 
 // connected opens a pool and its connections, one after the other: sixty processes that PostgreSQL
 // starts at once are no part of a measurement.
-func connected(ctx context.Context, databaseURL string, connections int) (pool *pgxpool.Pool, err error) {
-	pool, err = db.Open(databaseURL, connections)
+func connected(ctx context.Context, h *house.House, connections int) (pool *pgxpool.Pool, err error) {
+	address, err := house.Named(h.DatabaseURL, designsName)
 	if err != nil {
+		return nil, err
+	}
+	if pool, err = db.Open(address, connections); err != nil {
 		return nil, err
 	}
 	held := make([]*pgxpool.Conn, 0, connections)
@@ -177,9 +185,10 @@ type loop struct {
 	next, answered, accepted atomic.Int64
 }
 
-// closedLoop has bidders bid on auctions as fast as they are answered. Of two that bid on one auction
-// at once, one may be too low.
-func (b *bench) closedLoop(ctx context.Context, d design, bidders int, auctions []int64, above int64) (report.Row, error) {
+// closedLoop has bidders bid on auctions as fast as they are answered. Of two that bid on one
+// auction at once, one may be too low.
+func (b *bench) closedLoop(
+	ctx context.Context, d design, bidders int, auctions []int64, above int64) (report.Row, error) {
 	seen := b.house.Observe(ctx)
 	l := &loop{design: d, auctions: auctions, above: above, keys: house.NewKeys(), begin: time.Now()}
 	times, failures := make([]*load.Times, bidders), make([]error, bidders)
@@ -197,8 +206,10 @@ func (b *bench) closedLoop(ctx context.Context, d design, bidders int, auctions 
 		times[0].Merge(other)
 	}
 	row := report.Row{
-		What: fmt.Sprintf("%s, %d bidders", d.name, bidders), Figures: figures,
-		Answered: float64(l.answered.Load()) / b.span.Seconds(), Accepted: float64(l.accepted.Load()) / b.span.Seconds(),
+		What:     fmt.Sprintf("%s, %d bidders", d.name, bidders),
+		Answered: float64(l.answered.Load()) / b.span.Seconds(),
+		Accepted: float64(l.accepted.Load()) / b.span.Seconds(),
+		Figures:  figures,
 	}
 	row.Figures["connections"] = float64(d.connections)
 	row.Take(times[0])

@@ -1,9 +1,9 @@
-// Command bench is the load tool: it puts loads on a house through real HTTP, verifies what became of the
-// bids, and compares the house's way of taking bids with others in the same run. What it finds is in
-// docs/performance.md.
+// Command bench is the load tool: it puts loads on a house through real HTTP, verifies what became
+// of the bids, and compares the house's way of taking bids with others in the same run. What it
+// finds is in docs/performance.md.
 //
-// Everything happens in a database of its own, which is made for the run and dropped after it. Nodes
-// are the server's own program, martelo serve.
+// Everything happens in a database of its own, which is made for the run and dropped after it.
+// Nodes are the server's own program, martelo serve.
 package main
 
 import (
@@ -36,8 +36,8 @@ func main() {
 	}
 }
 
-// run runs the scenario that args begin with and writes its table to out. It leaves nothing behind but
-// the files it was asked for, also when ctx ends; then it returns ctx's error.
+// run runs the scenario that args begin with and writes its table to out. It leaves nothing behind
+// but the files it was asked for, also when ctx ends; then it returns ctx's error.
 func run(ctx context.Context, given setup, args []string, out io.Writer) error {
 	name := ""
 	if len(args) > 0 {
@@ -59,7 +59,8 @@ func run(ctx context.Context, given setup, args []string, out io.Writer) error {
 		return err
 	}
 	if given.databaseURL == "" {
-		return errors.New("bench: DATABASE_URL is not set; it says where to find PostgreSQL, as in postgres://user@host:5432/martelo")
+		return errors.New("bench: DATABASE_URL is not set; it says where to find PostgreSQL, " +
+			"as in postgres://user@host:5432/martelo")
 	}
 	if s.nodes && len(o.urls) == 0 {
 		if given.redisURL == "" {
@@ -72,8 +73,8 @@ func run(ctx context.Context, given setup, args []string, out io.Writer) error {
 	return s.measure(ctx, given, o, args, out)
 }
 
-// find finds the server's program: the one that was asked for, the environment's, or the one that was
-// built beside this one.
+// find finds the server's program: the one that was asked for, the environment's, or the one that
+// was built beside this one.
 func find(asked, environment string) (string, error) {
 	for _, name := range []string{asked, environment} {
 		if name == "" {

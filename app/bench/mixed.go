@@ -15,13 +15,13 @@ import (
 const (
 	// quietOr is how many bids a second the quiet auctions get together, unless told otherwise.
 	quietOr = 500
-	// heldRate is how many bids a second the auction gets whose row is held: enough that some always
-	// wait, and few enough that they do not fill what a node lets wait for one auction.
+	// heldRate is how many bids a second the auction gets whose row is held: enough that some
+	// always wait, and few enough that they do not fill what a node lets wait for one auction.
 	heldRate = 5
 )
 
-// mixed bids on one hot auction and meanwhile on many quiet ones, where hardly two bids meet. The two
-// loads have connections of their own.
+// mixed bids on one hot auction and meanwhile on many quiet ones, where hardly two bids meet. The
+// two loads have connections of their own.
 func (b *bench) mixed(ctx context.Context) error {
 	most := 0
 	for _, rate := range b.rates {
@@ -100,8 +100,8 @@ func (b *bench) mixedRate(ctx context.Context, rate int, ids []int64, above int6
 	return wrong
 }
 
-// mixedParts are the loads on the hot auction, on the quiet ones, and, where a row is to be held, on
-// the last of these.
+// mixedParts are the loads on the hot auction, on the quiet ones, and, where a row is to be held,
+// on the last of these.
 func (b *bench) mixedParts(ctx context.Context, rate int, ids []int64, above int64) ([]part, error) {
 	hot, err := b.freshAuction(ctx)
 	if err != nil {
@@ -123,8 +123,8 @@ func (b *bench) mixedParts(ctx context.Context, rate int, ids []int64, above int
 	return append(parts, part{"the auction that is held", heldRate, held}), err
 }
 
-// hold locks an auction's row after a while and for a time, and returns a function that waits for that
-// to be over.
+// hold locks an auction's row after a while and for a time, and returns a function that waits for
+// that to be over.
 func (b *bench) hold(ctx context.Context, auctionID int64, after, long time.Duration) (over func() error) {
 	if long == 0 {
 		return func() error { return nil }

@@ -25,8 +25,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// A house that acknowledges bids and does not keep them is noticed, whichever of a scenario's auctions
-// it does that to.
+// A house that acknowledges bids and does not keep them is noticed, whichever of a scenario's
+// auctions it does that to.
 func TestALyingHouseIsNoticed(t *testing.T) {
 	t.Parallel()
 	dbtest.Long(t)
@@ -66,7 +66,8 @@ func TestALyingHouseIsNoticed(t *testing.T) {
 			}
 			var out strings.Builder
 			err = run(t.Context(), given, args, &out)
-			if err == nil || !strings.Contains(err.Error(), "is not in the log") || !strings.Contains(out.String(), "NOT VERIFIED") {
+			if err == nil || !strings.Contains(err.Error(), "is not in the log") ||
+				!strings.Contains(out.String(), "NOT VERIFIED") {
 				t.Errorf("%v\n%s", err, out.String())
 			}
 		})
@@ -94,7 +95,8 @@ func forget(t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
-// liar is a node that accepts every bid on some auctions and writes none. All other bids it refuses.
+// liar is a node that accepts every bid on some auctions and writes none. All other bids it
+// refuses.
 type liar struct {
 	pool  *pgxpool.Pool
 	about string // a condition on auctions
@@ -111,7 +113,8 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var lies bool
-	if err := l.pool.QueryRow(r.Context(), `SELECT `+l.about+` FROM auctions WHERE id = $1`, id).Scan(&lies); err != nil {
+	err = l.pool.QueryRow(r.Context(), `SELECT `+l.about+` FROM auctions WHERE id = $1`, id).Scan(&lies)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -126,8 +129,8 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"seq":%d}`, l.told[id])
 }
 
-// Who is asked to come again in a burst sends the same bid with the same key, and waits for as long as
-// that takes.
+// Who is asked to come again in a burst sends the same bid with the same key, and waits for as
+// long as that takes.
 func TestABurstComesAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Long(t)
@@ -183,7 +186,9 @@ func (b *busyNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	bid, _, err := b.Place(r.Context(), auction.Request{AuctionID: id, BidderID: body.BidderID, Amount: amount, Key: key})
+	bid, _, err := b.Place(r.Context(), auction.Request{
+		AuctionID: id, BidderID: body.BidderID, Amount: amount, Key: key,
+	})
 	if err != nil {
 		w.WriteHeader(http.StatusConflict)
 		return

@@ -98,7 +98,8 @@ func (s size) otherwise(usual size) size {
 		s.bidders = usual.bidders
 	}
 	s.warm, s.span = or(s.warm, usual.warm), or(s.span, usual.span)
-	s.auctions, s.viewers, s.rounds = or(s.auctions, usual.auctions), or(s.viewers, usual.viewers), or(s.rounds, usual.rounds)
+	s.auctions, s.viewers = or(s.auctions, usual.auctions), or(s.viewers, usual.viewers)
+	s.rounds = or(s.rounds, usual.rounds)
 	return s
 }
 
@@ -114,11 +115,11 @@ func or[T comparable](asked, usual T) T {
 func (s scenario) flags(o *options) *flag.FlagSet {
 	set := flag.NewFlagSet(s.name, flag.ContinueOnError)
 	set.BoolVar(&o.long, "long", false, "take the long form: minutes instead of less than one")
-	set.StringVar(&o.file, "out", "", "write the figures to a JSON `FILE`")
+	set.StringVar(&o.file, "out", "", "write the figures as JSON to a `FILE`")
 	if s.short.rates != nil {
-		set.Func("rates", "`N,N` requests a second, one after the other"+s.usually(func(u size) string { return list(u.rates) }),
-			numbers(&o.rates))
-		set.StringVar(&o.plot, "svg", "", "write a plot of times over rates to an SVG `FILE`")
+		set.Func("rates", "`N,N` requests a second, one after the other"+
+			s.usually(func(u size) string { return list(u.rates) }), numbers(&o.rates))
+		set.StringVar(&o.plot, "svg", "", "write a plot of times over rates as SVG to a `FILE`")
 	}
 	if s.short.bidders != nil {
 		set.Func("bidders", "`N,N` bidders at once, one number after the other"+
@@ -143,7 +144,8 @@ func (s scenario) flags(o *options) *flag.FlagSet {
 	}{
 		{"auctions", "`N` auctions there are", &o.auctions, func(u size) int { return u.auctions }},
 		{"viewers", "`N` viewers there are", &o.viewers, func(u size) int { return u.viewers }},
-		{"rounds", "`N` times that each load is repeated; the median is told", &o.rounds, func(u size) int { return u.rounds }},
+		{"rounds", "`N` times that each load is repeated; the median is told", &o.rounds,
+			func(u size) int { return u.rounds }},
 	} {
 		if f.of(s.short) != 0 {
 			set.Func(f.name, f.usage+s.usually(func(u size) string { return strconv.Itoa(f.of(u)) }), number(f.into))
@@ -161,15 +163,18 @@ func (s scenario) flags(o *options) *flag.FlagSet {
 func (o *options) nodeFlags(set *flag.FlagSet) {
 	o.nodes = 1
 	set.Func("nodes", "`N` nodes that are started (usually 1)", number(&o.nodes))
-	set.StringVar(&o.program, "program", "", "`FILE` of the server's program (usually MARTELO_PROGRAM, or martelo beside this program)")
-	set.Func("connections", "`N` connections that requests are sent on (usually 256, and 512 from 5000 requests a second on)",
+	set.StringVar(&o.program, "program", "",
+		"the server's program, as a `FILE` (usually MARTELO_PROGRAM, or martelo beside this program)")
+	set.Func("connections", "`N` connections of each load (usually 256, and 512 from 5000 requests a second on)",
 		number(&o.connections))
-	set.Func("url", "`URL` of a node that runs already, on DATABASE_URL itself; may be repeated", func(text string) error {
-		o.urls = append(o.urls, text)
-		return nil
-	})
+	set.Func("url", "`URL` of a node that runs already, on DATABASE_URL itself; may be repeated",
+		func(text string) error {
+			o.urls = append(o.urls, text)
+			return nil
+		})
 	set.BoolVar(&o.yes, "yes", false, "with --url: also if DATABASE_URL does not look like a database to try things in")
-	set.StringVar(&o.profile, "cpuprofile", "", "keep a processor profile of the first node, under the last load, in a `FILE`")
+	set.StringVar(&o.profile, "cpuprofile", "",
+		"keep a processor profile of the first node, under the last load, in a `FILE`")
 }
 
 func (o *options) laneFlag(set *flag.FlagSet) {
@@ -267,6 +272,7 @@ func (s scenario) help(out io.Writer) error {
 	text := fmt.Sprintf("bench %s [flags]: %s.\n\n%s\n", s.name, s.summary, s.about)
 	s.flags(&options{}).VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
+		usage = strings.TrimPrefix(usage, value+" ") // it stands beside the flag
 		text += fmt.Sprintf("  --%-18s %s\n", strings.TrimSpace(f.Name+" "+value), usage)
 	})
 	_, err := io.WriteString(out, text)

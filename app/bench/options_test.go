@@ -20,12 +20,17 @@ func TestARealHouseIsLeftAlone(t *testing.T) {
 
 func TestArgumentsAreRefusedByName(t *testing.T) {
 	t.Parallel()
-	given := setup{databaseURL: "postgres://127.0.0.1:1/x", redisURL: "redis://127.0.0.1:1", program: "/nowhere/martelo"}
+	given := setup{
+		databaseURL: "postgres://127.0.0.1:1/x", redisURL: "redis://127.0.0.1:1", program: "/nowhere/martelo",
+	}
 	for args, name := range map[string]string{
-		"warm": "warm", "help warm": "warm", "hot --rates many": "rates", "hot --rates 0": "rates", "hot --low 101": "--low",
-		"hot more": "more", "hot --unknown": "unknown", "hot --lane cold": "--lane", "hot --nodes 0": "nodes",
-		"mixed --lock -1s": "lock", "mixed --quiet 0": "quiet", "burst --rates 5": "rates", "burst --bidders 5,-1": "bidders",
-		"desk --nodes 2": "nodes", "close --span 1s": "span", "hot --warm soon": "warm", "hot": "/nowhere/martelo",
+		"warm": "warm", "help warm": "warm", "hot --rates many": "rates", "hot --rates 0": "rates",
+		"hot --low 101": "--low",
+		"hot more":      "more", "hot --unknown": "unknown", "hot --lane cold": "--lane", "hot --nodes 0": "nodes",
+		"mixed --lock -1s": "lock", "mixed --quiet 0": "quiet", "burst --rates 5": "rates",
+		"burst --bidders 5,-1": "bidders",
+		"desk --nodes 2":       "nodes", "close --span 1s": "span", "hot --warm soon": "warm",
+		"hot":                      "/nowhere/martelo",
 		"hot --program /elsewhere": "/elsewhere",
 	} {
 		err := run(t.Context(), given, strings.Fields(args), io.Discard)
@@ -36,7 +41,8 @@ func TestArgumentsAreRefusedByName(t *testing.T) {
 	for name, given := range map[string]setup{
 		"DATABASE_URL": {redisURL: given.redisURL}, "REDIS_URL": {databaseURL: given.databaseURL},
 	} {
-		if err := run(t.Context(), given, []string{"hot"}, io.Discard); err == nil || !strings.Contains(err.Error(), name+" is not set") {
+		err := run(t.Context(), given, []string{"hot"}, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
@@ -63,8 +69,9 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"help mixed": "--lock TIME", "help burst": "(usually 1000, with --long 1000,5000)", "help cold": "--bidders N,N",
-		"help hot": "--program FILE",
+		"help mixed": "--lock TIME", "help burst": "(usually 1000, with --long 1000,5000)",
+		"help cold": "--bidders N,N",
+		"help hot":  "--program FILE",
 	} {
 		if text := said(args); !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in %s", args, want, text)

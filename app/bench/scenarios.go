@@ -9,8 +9,8 @@ import (
 var scenarios = []scenario{
 	{
 		name: "hot", summary: "bids on one auction at several rates", nodes: true, run: (*bench).hot,
-		about: `Each rate has an auction of its own, whose log is verified afterwards. Bids come in ascending order, each a
-step above the last; what reaches the auction in another order is too low.
+		about: `Each rate has an auction of its own, whose log is verified afterwards. Bids come in ascending order,
+each a step above the last; what reaches the auction in another order is too low.
 `,
 		short: size{rates: []int{1000, 2000, 5000, 10000}, warm: 2 * time.Second, span: 6 * time.Second},
 		long:  size{rates: []int{1000, 2000, 5000, 10000, 20000}, warm: 3 * time.Second, span: 30 * time.Second},
@@ -20,10 +20,12 @@ step above the last; what reaches the auction in another order is too low.
 		},
 	},
 	{
-		name: "mixed", summary: "bids on one hot auction, and meanwhile on many quiet ones", nodes: true, run: (*bench).mixed,
-		about: `The two loads have connections of their own and are told apart; the logs of all auctions are verified.
-With --lock the row of one quiet auction is held in the middle of the run, after the usual span and before another:
-what the others notice of it is told apart, and so are the bids on that auction.
+		name: "mixed", summary: "bids on one hot auction, and meanwhile on many quiet ones",
+		nodes: true, run: (*bench).mixed,
+		about: `The two loads have connections of their own and are told apart; the logs of all auctions are
+verified. With --lock the row of one quiet auction is held in the middle of the run, after the usual
+span and before another: what the others notice of it is told apart, and so are the bids on that
+auction.
 `,
 		short: size{rates: []int{5000}, warm: 2 * time.Second, span: 6 * time.Second, auctions: 100_000},
 		long:  size{rates: []int{5000, 20000}, warm: 3 * time.Second, span: 30 * time.Second, auctions: 100_000},
@@ -35,9 +37,10 @@ what the others notice of it is told apart, and so are the bids on that auction.
 		},
 	},
 	{
-		name: "burst", summary: "many bid once on the same auction, all within half a second", nodes: true, run: (*bench).burst,
-		about: `Times run until a bidder has an answer that is final: who is asked to come again sends the same bid with the
-same key. Each round has an auction of its own, whose log is verified.
+		name: "burst", summary: "many bid once on the same auction, all within half a second",
+		nodes: true, run: (*bench).burst,
+		about: `Times run until a bidder has an answer that is final: who is asked to come again sends the same bid
+with the same key. Each round has an auction of its own, whose log is verified.
 `,
 		short: size{bidders: []int{1000}, span: 500 * time.Millisecond, rounds: 3},
 		long:  size{bidders: []int{1000, 5000}, span: 500 * time.Millisecond, rounds: 9},
@@ -45,19 +48,22 @@ same key. Each round has an auction of its own, whose log is verified.
 	},
 	{
 		name: "desk", summary: "the house beside two other designs, on one auction, without HTTP", run: (*bench).desk,
-		about: `In this process, each bidder bids again as soon as the last bid is answered: how many a second does the house
-accept, the published transaction, and one conditional statement a bid? The designs take turns.
+		about: `In this process, each bidder bids again as soon as the last bid is answered: how many a second does
+the house accept, the published transaction, and one conditional statement a bid? The designs take
+turns.
 `,
 		short: size{bidders: []int{64}, warm: time.Second, span: 8 * time.Second, rounds: 1},
 		long:  size{bidders: []int{64, 256}, warm: 3 * time.Second, span: 30 * time.Second, rounds: 3},
 	},
 	{
-		name: "cold", summary: "bids spread over many auctions: like desk, and then through HTTP", nodes: true, run: (*bench).cold,
-		about: `Hardly two bids meet. The designs take turns on the same auctions; after that the house is offered several
-rates through HTTP, and the logs of all auctions are verified.
+		name: "cold", summary: "bids spread over many auctions: like desk, and then through HTTP",
+		nodes: true, run: (*bench).cold,
+		about: `Hardly two bids meet. The designs take turns on the same auctions; after that the house is offered
+several rates through HTTP, and the logs of all auctions are verified.
 `,
 		short: size{
-			rates: []int{500, 1000}, warm: time.Second, span: 6 * time.Second, auctions: 20_000, bidders: []int{64}, rounds: 1,
+			rates: []int{500, 1000}, warm: time.Second, span: 6 * time.Second, auctions: 20_000,
+			bidders: []int{64}, rounds: 1,
 		},
 		long: size{
 			rates: []int{500, 1000, 2000, 4000}, warm: 3 * time.Second, span: 30 * time.Second, auctions: 100_000,
@@ -72,11 +78,13 @@ rates through HTTP, and the logs of all auctions are verified.
 	},
 	{
 		name: "viewers", summary: "many watch live while bids come in", nodes: true, run: (*bench).viewers,
-		about: `How long after a bid was sent does each viewer see its price, and what does a viewer cost? The bids are measured
-without viewers and with them; at the end all viewers must show the last price.
+		about: `How long after a bid was sent does each viewer see its price, and what does a viewer cost? The bids
+are measured without viewers and with them; at the end all viewers must show the last price.
 `,
 		short: size{rates: []int{200}, warm: time.Second, span: 8 * time.Second, viewers: 1000, auctions: 1},
-		long:  size{rates: []int{200, 2000}, warm: 2 * time.Second, span: 30 * time.Second, viewers: 10_000, auctions: 1},
+		long: size{
+			rates: []int{200, 2000}, warm: 2 * time.Second, span: 30 * time.Second, viewers: 10_000, auctions: 1,
+		},
 	},
 	{
 		name: "browse", summary: "the home page and an auction's page, for visitors", nodes: true, run: (*bench).browse,
@@ -84,7 +92,8 @@ without viewers and with them; at the end all viewers must show the last price.
 `,
 		short: size{rates: []int{500, 1000, 3000}, warm: time.Second, span: 4 * time.Second, auctions: 20_000},
 		long: size{
-			rates: []int{500, 1000, 2000, 3000, 4000, 5000}, warm: 3 * time.Second, span: 30 * time.Second, auctions: 100_000,
+			rates: []int{500, 1000, 2000, 3000, 4000, 5000}, warm: 3 * time.Second, span: 30 * time.Second,
+			auctions: 100_000,
 		},
 	},
 }

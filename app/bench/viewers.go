@@ -23,9 +23,9 @@ const (
 	viewersOver = 1000
 )
 
-// viewers has many watch while bids come in, and measures how long after a bid was sent each viewer is
-// shown its price. That is the bid's own time and up to 150 ms in which a node gathers changes. At the
-// end all must show the last price.
+// viewers has many watch while bids come in, and measures how long after a bid was sent each
+// viewer is shown its price. That is the bid's own time and up to 150 ms in which a node gathers
+// changes. At the end all must show the last price.
 func (b *bench) viewers(ctx context.Context) error {
 	most := strconv.Itoa(b.size.viewers + viewersOver)
 	start := house.Start{Profiled: true, More: []string{"VIEWERS_MAX=" + most, "VIEWERS_PER_ADDRESS_MAX=" + most}}
@@ -78,7 +78,8 @@ func (a *audience) heard(v *viewer, data []byte) {
 	v.known = max(v.known, price)
 }
 
-// watched measures one rate of bids with a number of viewers, on one auction or spread over several.
+// watched measures one rate of bids with a number of viewers, on one auction or spread over
+// several.
 func (b *bench) watched(ctx context.Context, rate, watching int) error {
 	ids, _, err := b.house.Open(ctx, b.auctions, house.Lots{Lane: auction.Standard, Ends: lotEnds})
 	if err != nil {
@@ -134,8 +135,8 @@ func (b *bench) watched(ctx context.Context, rate, watching int) error {
 	return err
 }
 
-// agree waits until all viewers show the last price of what they watch, and returns how many were cut
-// before.
+// agree waits until all viewers show the last price of what they watch, and returns how many were
+// cut before.
 func (a *audience) agree(ctx context.Context, h *house.House, ids []int64) (cut int, err error) {
 	last, err := h.Standings(ctx, ids)
 	if err != nil {
@@ -192,8 +193,8 @@ func (b *bench) seat(ctx context.Context, a *audience, ids []int64, watching int
 	return nil
 }
 
-// holding is what nodes hold: resident memory, and, where a node lets its garbage be collected first,
-// heap and stacks in use.
+// holding is what nodes hold: resident memory, and, where a node lets its garbage be collected
+// first, heap and stacks in use.
 type holding struct{ resident, memory, goroutines float64 }
 
 func (b *bench) held(ctx context.Context) (h holding) {

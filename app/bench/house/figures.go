@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// locksEvery is how often PostgreSQL is asked who waits for a lock: often enough for an average over
-// some seconds, and too seldom to be noticed.
+// locksEvery is how often PostgreSQL is asked who waits for a lock: often enough for an average
+// over some seconds, and too seldom to be noticed.
 const locksEvery = 50 * time.Millisecond
 
 // counters are what has been counted up to a moment.
@@ -53,12 +53,14 @@ func (h *House) count(ctx context.Context) (c counters) {
 	}
 	c.at = time.Now()
 	c.busy, c.stolen = machineTime()
-	// Figures say what bounds a run and decide nothing: a server that does not have them leaves zeros.
+	// Figures say what bounds a run and decide nothing: a server that does not have them leaves
+	// zeros.
 	_ = h.Pool.QueryRow(ctx, `SELECT wal_sync FROM pg_stat_wal`).Scan(&c.syncs)
 	return c
 }
 
-// since is what was counted after a moment; nothing for a node that has gone, and its counters with it.
+// since is what was counted after a moment; nothing for a node that has gone, and its counters
+// with it.
 func (c nodeCounters) since(before nodeCounters) nodeCounters {
 	counted := nodeCounters{}
 	for name, now := range c {
@@ -81,8 +83,8 @@ func (c nodeCounters) tell(figures map[string]float64, prefix string, seconds fl
 	}
 }
 
-// Observe looks at the nodes, at PostgreSQL and at the machine until the returned function is called,
-// which says what was seen. Several nodes' figures are told one by one too.
+// Observe looks at the nodes, at PostgreSQL and at the machine until the returned function is
+// called, which says what was seen. Several nodes' figures are told one by one too.
 func (h *House) Observe(ctx context.Context) (seen func() map[string]float64) {
 	before, waits := h.count(ctx), h.watchLocks(ctx)
 	return func() map[string]float64 {

@@ -24,8 +24,8 @@ const (
 	ScratchPrefix = "martelo_bench_"
 	// dropWithin bounds removing it, also after an interrupt.
 	dropWithin = time.Minute
-	// idsFrom and idsSpread are where ids begin: at random, since nodes of a scratch house may share
-	// a Redis with a real one, where auctions and bidders are told apart by their ids.
+	// idsFrom and idsSpread are where ids begin: at random, since nodes of a scratch house may
+	// share a Redis with a real one, where auctions and bidders are told apart by their ids.
 	idsFrom, idsSpread = 1_000_000_000, 1_000_000_000_000
 	// poolConnections is what this program itself needs for preparing and verifying.
 	poolConnections = 8
@@ -33,7 +33,8 @@ const (
 	LookAgain = 20 * time.Millisecond
 )
 
-// plausibleScratch are the names of databases that may be filled with a million bids without asking.
+// plausibleScratch are the names of databases that may be filled with a million bids without
+// asking.
 var plausibleScratch = regexp.MustCompile(`bench|scratch|test`)
 
 // House is a house to bid in.
@@ -65,8 +66,8 @@ func Scratch(ctx context.Context, serverURL string) (*House, error) {
 		return execute(ctx, serverURL, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 	}}
 	from := idsFrom + rand.Int64N(idsSpread)
-	ids := fmt.Sprintf("ALTER TABLE auctions ALTER COLUMN id RESTART WITH %d; ALTER TABLE users ALTER COLUMN id RESTART WITH %d",
-		from, from)
+	ids := fmt.Sprintf("ALTER TABLE auctions ALTER COLUMN id RESTART WITH %d; "+
+		"ALTER TABLE users ALTER COLUMN id RESTART WITH %d", from, from)
 	for _, step := range []func() error{
 		func() error { return execute(ctx, serverURL, create) },
 		func() error { _, err := db.Migrate(ctx, h.DatabaseURL, nil); return err },
@@ -80,8 +81,8 @@ func Scratch(ctx context.Context, serverURL string) (*House, error) {
 	return h, nil
 }
 
-// Given is the house behind nodes that run already. Unless told that this is meant, its database must
-// not look like anybody's house.
+// Given is the house behind nodes that run already. Unless told that this is meant, its database
+// must not look like anybody's house.
 func Given(databaseURL string, meant bool) (*House, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
@@ -114,10 +115,12 @@ func (h *House) Close() (err error) {
 	return errors.Join(err, h.drop(), os.RemoveAll(h.folder))
 }
 
-// Settle brings people: a seller who owns the service's token, and bidders, so that there are so many.
+// Settle brings people: a seller who owns the service's token, and bidders, so that there are so
+// many.
 func (h *House) Settle(ctx context.Context, bidders int) error {
 	if h.Seller == 0 {
-		err := h.Pool.QueryRow(ctx, `INSERT INTO users (name, role) VALUES ('Bench', 'seller') RETURNING id`).Scan(&h.Seller)
+		err := h.Pool.QueryRow(ctx,
+			`INSERT INTO users (name, role) VALUES ('Bench', 'seller') RETURNING id`).Scan(&h.Seller)
 		if err != nil {
 			return fmt.Errorf("bench: seller: %w", err)
 		}

@@ -11,7 +11,8 @@ import (
 	"martelo/app/auction"
 )
 
-// statementsWithin bounds filling and reading tables; the pool's own bound is for what a house asks.
+// statementsWithin bounds filling and reading tables; the pool's own bound is for what a house
+// asks.
 const statementsWithin = 5 * time.Minute
 
 // Lots is what auctions are opened with: cents throughout, in steps of one, without soft close.
@@ -32,14 +33,16 @@ func (h *House) Open(ctx context.Context, count int, l Lots) (ids []int64, ends 
 		}
 		rows, err := tx.Query(ctx, `
 			WITH made AS (
-			    INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, status, lane,
-			        soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at)
+			    INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+			        status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at,
+			        original_end_at)
 			    SELECT $1, 'USD', 2, 0, 1, 0, 'OPEN', $2, 0, 0, clock_timestamp() - interval '1 second', at, at
 			    FROM (SELECT $3::timestamptz + n * make_interval(secs => $4) AS at
 			          FROM generate_series(0, $5::integer - 1) AS n) AS ends
 			    RETURNING id)
 			INSERT INTO lots (auction_id, title, description)
-			SELECT id, 'Lot ' || id || ', steel, about 1960', 'Serviced last spring, with its box. Collection or post.' FROM made
+			SELECT id, 'Lot ' || id || ', steel, about 1960', 'Serviced last spring, with its box. Collection or post.'
+			FROM made
 			RETURNING auction_id`, h.Seller, strings.ToLower(string(l.Lane)), ends, l.Apart.Seconds(), count)
 		if err != nil {
 			return err
@@ -59,7 +62,8 @@ func (h *House) Open(ctx context.Context, count int, l Lots) (ids []int64, ends 
 // Tidy does at once what PostgreSQL would do in the background after so many rows, in the middle of
 // what is measured.
 func (h *House) Tidy(ctx context.Context) error {
-	if err := execute(ctx, h.DatabaseURL, `VACUUM (ANALYZE) auctions, lots, bids, outbox, users`); err != nil {
+	err := execute(ctx, h.DatabaseURL, `VACUUM (ANALYZE) auctions, listings, lots, bids, outbox, users`)
+	if err != nil {
 		return err
 	}
 	_ = execute(ctx, h.DatabaseURL, `CHECKPOINT`) // not everybody may

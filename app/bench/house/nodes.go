@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// startWithin is how long a node may take to serve, and leaveWithin to leave; the house's own bound is
-// ten seconds.
+// startWithin is how long a node may take to serve, and leaveWithin to leave; the house's own
+// bound is ten seconds.
 const startWithin, leaveWithin = 30 * time.Second, 15 * time.Second
 
 // Node is a running martelo serve, one that was started here or one that was given.
@@ -76,7 +76,7 @@ func (h *House) Targets() (addresses []string) {
 // nobody reads along.
 func (h *House) startNode(ctx context.Context, s Start) (*Node, error) {
 	name := fmt.Sprintf("martelo-node-%d", len(h.Nodes)+1)
-	databaseURL, err := named(h.DatabaseURL, name)
+	databaseURL, err := Named(h.DatabaseURL, name)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func (h *House) startNode(ctx context.Context, s Start) (*Node, error) {
 	return n, nil
 }
 
-// named gives connections a name, by which PostgreSQL tells the nodes apart.
-func named(databaseURL, name string) (string, error) {
+// Named gives connections a name, by which PostgreSQL tells the nodes apart.
+func Named(databaseURL, name string) (string, error) {
 	address, err := url.Parse(databaseURL)
 	if err != nil {
 		return "", errors.New("bench: DATABASE_URL is not a URL")
@@ -183,8 +183,8 @@ func get(ctx context.Context, address, path string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// Figures are the node's own figures by name, each summed over its labels. A node that does not answer
-// has none.
+// Figures are the node's own figures by name, each summed over its labels. A node that does not
+// answer has none.
 func (n *Node) Figures(ctx context.Context) map[string]float64 {
 	text, err := get(ctx, n.Address, "/metrics")
 	if err != nil {

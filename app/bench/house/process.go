@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// clockTicks is how many ticks of a processor Linux counts in a second, on every machine this runs on.
+// clockTicks is how many ticks of a processor Linux counts in a second, on every machine this runs
+// on.
 const clockTicks = 100
 
-// process is the processor time a node has used and the memory it has resident, in bytes; zeros when
-// it is gone, was not started here, or the system does not keep that in /proc.
+// process is the processor time a node has used and the memory it has resident, in bytes; zeros
+// when it is gone, was not started here, or the system does not keep that in /proc.
 func (n *Node) process() (used time.Duration, resident int64) {
 	if n.cmd == nil {
 		return 0, 0
@@ -29,8 +30,8 @@ func (n *Node) process() (used time.Duration, resident int64) {
 	return ticks(fields[11]) + ticks(fields[12]), whole(fields[21]) * int64(os.Getpagesize())
 }
 
-// machineTime is the processor time the machine has spent so far, and what was stolen from it; zeros
-// where that is not kept like that.
+// machineTime is the processor time the machine has spent so far, and what was stolen from it;
+// zeros where that is not kept like that.
 func machineTime() (busy, stolen time.Duration) {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")

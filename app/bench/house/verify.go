@@ -63,12 +63,13 @@ func (h *House) Standings(ctx context.Context, ids []int64) (standings map[int64
 	return standings, err
 }
 
-// Verify compares the logs of auctions, as far as a load has written them, with what its bidders were
-// told, and returns how many bids there are. Before is where the auctions stood when the load began.
-// If something is wrong it looks again for a while, since the hot lane writes its log later; the
-// standard lane has none.
+// Verify compares the logs of auctions, as far as a load has written them, with what its bidders
+// were told, and returns how many bids there are. Before is where the auctions stood when the load
+// began. If something is wrong it looks again for a while, since the hot lane writes its log
+// later; the standard lane has none.
 func (h *House) Verify(
-	ctx context.Context, before map[int64]Standing, bids []Sent, k Keys, while time.Duration) (accepted int, err error) {
+	ctx context.Context, before map[int64]Standing, bids []Sent, k Keys, while time.Duration) (
+	accepted int, err error) {
 	for deadline := time.Now().Add(while); ; {
 		log, after, err := h.readLogs(ctx, before)
 		if err != nil {
@@ -79,15 +80,17 @@ func (h *House) Verify(
 			return len(log), nil
 		}
 		if time.Now().After(deadline) {
-			return len(log), fmt.Errorf("bench: the log is wrong: %w", errors.Join(wrong[:min(len(wrong), faultsTold)]...))
+			wrong = wrong[:min(len(wrong), faultsTold)]
+			return len(log), fmt.Errorf("bench: the log is wrong: %w", errors.Join(wrong...))
 		}
 		time.Sleep(LookAgain)
 	}
 }
 
-// verify returns everything that is wrong with logs: a gap, a bid that does not beat the one before it,
-// one that nobody sent or that was sent otherwise, one that was acknowledged and is missing, and a
-// price or count other than the log's. The log is in the order of auctions and numbers.
+// verify returns everything that is wrong with logs: a gap, a bid that does not beat the one
+// before it, one that nobody sent or that was sent otherwise, one that was acknowledged and is
+// missing, and a price or count other than the log's. The log is in the order of auctions and
+// numbers.
 func verify(log []logged, before, after map[int64]Standing, bids []Sent, k Keys) (wrong []error) {
 	fault := func(auction int64, format string, arg ...any) {
 		wrong = append(wrong, fmt.Errorf("auction %d: "+format, append([]any{auction}, arg...)...))
@@ -144,7 +147,8 @@ func (h *House) readLogs(ctx context.Context, before map[int64]Standing) (
 		}
 		rows, err := tx.Query(ctx, `
 			SELECT auction_id, seq, amount, request_id
-			FROM unnest($1::bigint[], $2::bigint[]) AS stood (auction, count) JOIN bids ON auction_id = auction AND seq > count
+			FROM unnest($1::bigint[], $2::bigint[]) AS stood (auction, count)
+			    JOIN bids ON auction_id = auction AND seq > count
 			ORDER BY auction_id, seq`, ids, counts)
 		if err != nil {
 			return err

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A load on two auctions, one of which had bids before: what is right goes by, and each kind of fault
-// is found.
+// A load on two auctions, one of which had bids before: what is right goes by, and each kind of
+// fault is found.
 func TestVerifyCatchesACorruptedLog(t *testing.T) {
 	t.Parallel()
 	const (
@@ -35,9 +35,9 @@ func TestVerifyCatchesACorruptedLog(t *testing.T) {
 			h.sent = append(h.sent, Sent{Auction: id, Amount: 1000 + n, Seq: seq})
 			h.log = append(h.log, logged{auction: id, seq: seq, amount: 1000 + n, key: k.Of(i)})
 		}
-		h.sent[3].Seq = 0                                              // its answer got lost, which is no fault of the log
-		h.sent = append(h.sent, Sent{Auction: fresh, Amount: 1005})    // it was too low
-		h.sent = append(h.sent, Sent{Auction: older, Amount: 1000000}) // it was never answered
+		// An answer that got lost is no fault of the log, and neither are bids that were too low.
+		h.sent[3].Seq = 0
+		h.sent = append(h.sent, Sent{Auction: fresh, Amount: 1005}, Sent{Auction: older, Amount: 1000000})
 		return h
 	}
 	h := good()
@@ -49,13 +49,19 @@ func TestVerifyCatchesACorruptedLog(t *testing.T) {
 		t.Fatalf("an auction that nobody bid on: %v", wrong)
 	}
 	for name, corrupt := range map[string]func(h *house){
-		"a gap":                       func(h *house) { h.log = slices.Delete(h.log, 7, 8); h.sent[7].Seq = 0 },
-		"the load's first is missing": func(h *house) { h.log = slices.Delete(h.log, bids, bids+1); h.sent[bids].Seq = 0 },
-		"the last is missing":         func(h *house) { h.log = h.log[:2*bids-1]; h.after[older] = Standing{1019, stood + 19} },
-		"an amount":                   func(h *house) { h.log[5].amount = 1005 },
-		"an amount that nobody sent":  func(h *house) { h.log[bids-1].amount++; h.after[fresh] = Standing{1021, bids} },
-		"less than before the load":   func(h *house) { h.log[bids].amount, h.sent[bids].Amount = 499, 499 },
-		"somebody else's":             func(h *house) { h.log[5].key = NewKeys().Of(5) },
+		"a gap": func(h *house) { h.log = slices.Delete(h.log, 7, 8); h.sent[7].Seq = 0 },
+		"the load's first is missing": func(h *house) {
+			h.log = slices.Delete(h.log, bids, bids+1)
+			h.sent[bids].Seq = 0
+		},
+		"the last is missing": func(h *house) {
+			h.log = h.log[:2*bids-1]
+			h.after[older] = Standing{1019, stood + 19}
+		},
+		"an amount":                  func(h *house) { h.log[5].amount = 1005 },
+		"an amount that nobody sent": func(h *house) { h.log[bids-1].amount++; h.after[fresh] = Standing{1021, bids} },
+		"less than before the load":  func(h *house) { h.log[bids].amount, h.sent[bids].Amount = 499, 499 },
+		"somebody else's":            func(h *house) { h.log[5].key = NewKeys().Of(5) },
 		"another auction's": func(h *house) {
 			h.log[5].key, h.log[bids+5].key = k.Of(bids+5), k.Of(5)
 			h.sent[5].Seq, h.sent[bids+5].Seq = 0, 0

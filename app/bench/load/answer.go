@@ -16,17 +16,17 @@ var (
 	chunked       = []byte("\r\nTransfer-Encoding: chunked\r\n")
 )
 
-// Answer is a node's answer to one request. The body of a chunked answer still has its chunks' frames
-// in it.
+// Answer is a node's answer to one request. The body of a chunked answer still has its chunks'
+// frames in it.
 type Answer struct {
 	Status int
 	Body   []byte
 	size   int // bytes of the whole answer
 }
 
-// readAnswer reads the answer that data begins with; whole is false while some of it is missing. It
-// reads what Go's own server writes, with its spelling of headers, and nothing more: it stands in the
-// way of what is measured.
+// readAnswer reads the answer that data begins with; whole is false while some of it is missing.
+// It reads what Go's own server writes, with its spelling of headers, and nothing more: it stands
+// in the way of what is measured.
 func readAnswer(data []byte) (a Answer, whole bool, err error) {
 	end := bytes.Index(data, headEnd)
 	if end < 0 {
@@ -99,8 +99,8 @@ func Number(body []byte, mark string) (n int64) {
 	return n
 }
 
-// LastCents reads the decimal string with two decimals that follows the last mark in a body, in cents,
-// or -1.
+// LastCents reads the decimal string with two decimals that follows the last mark in a body, in
+// cents, or -1.
 func LastCents(body []byte, mark string) int64 {
 	at := bytes.LastIndex(body, []byte(mark))
 	if at < 0 {

@@ -22,8 +22,8 @@ const (
 	requestBytes = 4096
 )
 
-// Engine drives any number of connections from one goroutine, with no goroutine, buffer or timer for
-// each: what measures has to be cheap beside what it measures, on the same machine.
+// Engine drives any number of connections from one goroutine, with no goroutine, buffer or timer
+// for each: what measures has to be cheap beside what it measures, on the same machine.
 type Engine struct {
 	epoll, timer int
 	began        time.Time
@@ -62,8 +62,8 @@ func (e *Engine) Close() {
 // Now is the engine's clock.
 func (e *Engine) Now() time.Duration { return time.Since(e.began) }
 
-// Listen adds a connection that sends one request and is read from ever after: heard is told what it
-// is sent, in pieces as they come, and lost that it was cut.
+// Listen adds a connection that sends one request and is read from ever after: heard is told what
+// it is sent, in pieces as they come, and lost that it was cut.
 func (e *Engine) Listen(target string, request []byte, heard func(data []byte), lost func()) error {
 	l, err := e.connect(link{address: target, heard: heard, lost: lost})
 	if err != nil {
@@ -124,8 +124,8 @@ func (e *Engine) receive(l *link) {
 	}
 }
 
-// replace makes a broken connection anew; what it asked stays unanswered. One that cannot be made anew
-// is not used any more. A listener is not replaced: who is cut has to be seen.
+// replace makes a broken connection anew; what it asked stays unanswered. One that cannot be made
+// anew is not used any more. A listener is not replaced: who is cut has to be seen.
 func (e *Engine) replace(l *link) {
 	l.disconnect()
 	l.part = l.part[:0]
@@ -152,7 +152,8 @@ func (e *Engine) dial(l *link) error {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: address.Port, Addr: [16]byte(address.IP.To16())})
+	family := unix.AF_INET6
+	var to unix.Sockaddr = &unix.SockaddrInet6{Port: address.Port, Addr: [16]byte(address.IP.To16())}
 	if v4 := address.IP.To4(); v4 != nil {
 		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: address.Port, Addr: [4]byte(v4)}
 	}
@@ -175,8 +176,8 @@ func (e *Engine) dial(l *link) error {
 	return nil
 }
 
-// noConnection is the descriptor of a link that could not be connected again. The number it had may by
-// now be another connection's.
+// noConnection is the descriptor of a link that could not be connected again. The number it had
+// may by now be another connection's.
 const noConnection = -1
 
 // link is one connection. It either asks and waits for its answer, or listens.
@@ -209,12 +210,14 @@ func (l *link) send(request []byte) bool {
 	return err == nil && n == len(request)
 }
 
-// Run puts loads on nodes, all of which begin together, and returns the outcomes of each one's phases.
-// When it returns, the loads' connections are closed.
+// Run puts loads on nodes, all of which begin together, and returns the outcomes of each one's
+// phases. When it returns, the loads' connections are closed.
 func (e *Engine) Run(ctx context.Context, offers ...Offer) (outcomes [][]*Outcome, err error) {
 	runs := make([]*run, len(offers))
 	for i, o := range offers {
-		r := &run{Offer: o, engine: e, buffer: make([]byte, 0, requestBytes), outcomes: o.outcomes(), total: o.Requests()}
+		r := &run{
+			Offer: o, engine: e, buffer: make([]byte, 0, requestBytes), outcomes: o.outcomes(), total: o.Requests(),
+		}
 		if err := r.connect(); err != nil {
 			return nil, err
 		}
@@ -288,8 +291,8 @@ func (r *run) connect() error {
 	return nil
 }
 
-// take takes a free connection to the target whose turn it is, or, if that has none, to another one;
-// nil when there is none at all.
+// take takes a free connection to the target whose turn it is, or, if that has none, to another
+// one; nil when there is none at all.
 func (r *run) take() *link {
 	for range r.free {
 		target := r.turn

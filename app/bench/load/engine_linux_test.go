@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A link whose node is gone must not write into a connection that was given its old number: the answer
-// would be taken for that of another request.
+// A link whose node is gone must not write into a connection that was given its old number: the
+// answer would be taken for that of another request.
 func TestALinkToADeadNodeHasNoConnection(t *testing.T) {
 	dead, alive := listen(t), listen(t)
 	e := newEngine(t)
@@ -68,8 +68,8 @@ func TestAStallIsChargedToAllWhoCameMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A closed loop would see one slow answer of a hundred. Some 40 were meant to be sent during the
-	// stall.
+	// A closed loop would see one slow answer of a hundred. Some 40 were meant to be sent during
+	// the stall.
 	stalled, smooth := outcomes[0][1], outcomes[1][1]
 	if answers != 200 || stalled.Answered() != 100 || stalled.Unanswered != 0 || stalled.Times.Count() != 100 {
 		t.Errorf("%d answers, %+v", answers, stalled)
@@ -139,8 +139,8 @@ func TestARequestIsSentAgainUntilItsAnswerIsFinal(t *testing.T) {
 	}
 }
 
-// Nodes take turns, also when one connection would do. A node that does not answer gets no more than
-// its connections.
+// Nodes take turns, also when one connection would do. A node that does not answer gets no more
+// than its connections.
 func TestNodesTakeTurns(t *testing.T) {
 	t.Parallel()
 	var asked [2]atomic.Int32
@@ -241,7 +241,8 @@ func serve(t *testing.T, answer func(n int, path string) (status string)) (addre
 				return
 			}
 			request.Body.Close()
-			if _, err := fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", answer(n, request.URL.Path)); err != nil {
+			status := answer(n, request.URL.Path)
+			if _, err := fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status); err != nil {
 				return
 			}
 		}

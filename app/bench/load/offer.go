@@ -1,9 +1,9 @@
 // Package load is the load generator: it sends requests to nodes at the moments they are meant for,
 // whatever became of those before ("open loop"), and measures how long each waits for its answer.
 //
-// A request that finds no connection free waits for one, and the wait is part of its time, which is
-// counted from the moment it was meant for. So a house that stalls is charged for everybody who would
-// have come meanwhile.
+// A request that finds no connection free waits for one, and the wait is part of its time, which
+// is counted from the moment it was meant for. So a house that stalls is charged for everybody who
+// would have come meanwhile.
 package load
 
 import (
@@ -25,8 +25,8 @@ type Offer struct {
 	Targets     []string // nodes as host:port; connections are spread over them
 	Rate        int      // requests a second
 	Connections int
-	// Phases are how long the parts of the load take. Each has an outcome of its own. The first warms
-	// up and may be zero.
+	// Phases are how long the parts of the load take. Each has an outcome of its own. The first
+	// warms up and may be zero.
 	Phases []time.Duration
 	// AnswerWithin is how long after the last request answers are waited for; zero is five seconds.
 	AnswerWithin time.Duration
@@ -34,8 +34,8 @@ type Offer struct {
 	Write func(to []byte, i int) []byte
 	// Read is told of each answer, whose body is there only for the time of the call.
 	Read func(i int, a Answer)
-	// Final says whether an answer settles its request. A request without a final answer is sent again
-	// as it was, and its time goes on. Without Final each answer is.
+	// Final says whether an answer settles its request. A request without a final answer is sent
+	// again as it was, and its time goes on. Without Final each answer is.
 	Final func(a Answer) bool
 }
 
@@ -80,8 +80,8 @@ type Outcome struct {
 	Span     time.Duration
 	Times    *Times
 	Statuses map[int]int // of final answers
-	// Unanswered requests were not sent, or not answered until the offer gave up. They count in Times
-	// for as long as they were waited for.
+	// Unanswered requests were not sent, or not answered until the offer gave up. They count in
+	// Times for as long as they were waited for.
 	Unanswered int
 	Broken     int // connections that broke
 	Again      int // answers that were not final

@@ -28,8 +28,8 @@ var plotted = []struct {
 	{"p99.9", "#742a2a", func(r Row) float64 { return r.P999 }},
 }
 
-// Plot draws times over offered rates, both on logarithmic scales: three lines for each thing that was
-// measured.
+// Plot draws times over offered rates, both on logarithmic scales: three lines for each thing that
+// was measured.
 func Plot(title string, rows []Row) []byte {
 	var groups [][]Row
 	place := map[string]int{} // of what was measured among the groups
@@ -74,7 +74,8 @@ func plotGroup(out *bytes.Buffer, title string, rows []Row) {
 	fmt.Fprintf(out, `<text x="%d" y="%d" font-size="14">%s</text>`+"\n",
 		plotLeft, plotTop-plotGap*3, html.EscapeString(title))
 	for ms := plotTimeLeast; ms <= plotTimeMost*1.01; ms *= 10 {
-		fmt.Fprintf(out, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%g ms</text>`+"\n",
+		fmt.Fprintf(out, `<path d="M%d %.1fH%d" stroke="#ddd"/>`+
+			`<text x="%d" y="%.1f" text-anchor="end">%g ms</text>`+"\n",
 			plotLeft, down(ms), plotLeft+plotInnerWidth, plotLeft-plotGap, down(ms)+4, math.Round(ms*10)/10)
 	}
 	for _, row := range rows {
@@ -94,6 +95,7 @@ func plotGroup(out *bytes.Buffer, title string, rows []Row) {
 		label = min(down(line.of(last))+4, label-plotLetters)
 		fmt.Fprintf(out, `<path d="%s" fill="none" stroke="%s" stroke-width="%d"/>`+
 			`<text x="%.1f" y="%.1f" fill="%s">%s %.1f ms</text>`+"\n",
-			path, line.colour, plotLineWidth, across(last.Offered)+plotGap*2, label, line.colour, line.name, line.of(last))
+			path, line.colour, plotLineWidth, across(last.Offered)+plotGap*2, label, line.colour, line.name,
+			line.of(last))
 	}
 }

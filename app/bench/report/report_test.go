@@ -16,8 +16,10 @@ import (
 func TestMedian(t *testing.T) {
 	t.Parallel()
 	rounds := []Row{
-		{What: "x", Accepted: 30, P50: 3, P99: 90, Max: 100, Figures: map[string]float64{"cores": 1}, Statuses: map[int]int{201: 5}},
-		{What: "x", Accepted: 10, P50: 1, P99: 50, Max: 900, Figures: map[string]float64{"cores": 3}, Statuses: map[int]int{201: 5, 503: 1}},
+		{What: "x", Accepted: 30, P50: 3, P99: 90, Max: 100, Figures: map[string]float64{"cores": 1},
+			Statuses: map[int]int{201: 5}},
+		{What: "x", Accepted: 10, P50: 1, P99: 50, Max: 900, Figures: map[string]float64{"cores": 3},
+			Statuses: map[int]int{201: 5, 503: 1}},
 		{What: "x", Accepted: 20, P50: 2, P99: 70, Max: 80, Figures: map[string]float64{"cores": 2}, Unanswered: 1},
 	}
 	m := Median(rounds)

@@ -9,8 +9,8 @@ import (
 	"martelo/app/bench/load"
 )
 
-// Row is one load. Times are in milliseconds, from the moment a request was meant for until its answer
-// was there.
+// Row is one load. Times are in milliseconds, from the moment a request was meant for until its
+// answer was there.
 type Row struct {
 	What     string  `json:"what"`
 	Offered  int     `json:"offeredPerSecond,omitempty"`
@@ -48,8 +48,8 @@ func (r *Row) Take(times *load.Times) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// Median is one row of several rounds of the same load: the median of each figure by itself, and the
-// least and the most of those that are compared. Counts are those of all rounds together.
+// Median is one row of several rounds of the same load: the median of each figure by itself, and
+// the least and the most of those that are compared. Counts are those of all rounds together.
 func Median(rounds []Row) Row {
 	if len(rounds) == 1 {
 		return rounds[0]
@@ -86,7 +86,9 @@ func Median(rounds []Row) Row {
 		}
 	}
 	for _, round := range rounds {
-		row.Unanswered, row.Broken, row.Again = row.Unanswered+round.Unanswered, row.Broken+round.Broken, row.Again+round.Again
+		row.Unanswered += round.Unanswered
+		row.Broken += round.Broken
+		row.Again += round.Again
 		for status, count := range round.Statuses {
 			row.Statuses[status] += count
 		}

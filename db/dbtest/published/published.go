@@ -1,10 +1,10 @@
-// Package published is the design that is commonly published for auctions, statement for statement, and
-// the same in a single statement. Tests of the house's promises run on it to show that they can fail,
-// and the load tool measures the house against it.
+// Package published is the design that is commonly published for auctions, statement for
+// statement, and the same in a single statement. Tests of the house's promises run on it to show
+// that they can fail, and the load tool measures the house against it.
 //
-// Both write to the house's own tables, with its constraints and indexes. They are not right: the clock
-// is read before the wait for the row, and twins of a request get different answers. Their SQL is not
-// the house's and therefore not among its queries.
+// Both write to the house's own tables, with its constraints and indexes. They are not right: the
+// clock is read before the wait for the row, and twins of a request get different answers. Their
+// SQL is not the house's and therefore not among its queries.
 package published
 
 import (
@@ -21,8 +21,8 @@ import (
 const findByKey = `SELECT * FROM bids WHERE auction_id = $1 AND request_id = $2`
 
 const moveAuction = `
-	UPDATE auctions SET current_price = $1, leader_id = $2, leader_paddle = 1, bid_count = bid_count + 1, bidder_count = 1,
-	    version = version + 1,
+	UPDATE auctions SET current_price = $1, leader_id = $2, leader_paddle = 1, bid_count = bid_count + 1,
+	    bidder_count = 1, version = version + 1,
 	    end_at = CASE WHEN end_at - clock_timestamp() < make_interval(secs => soft_close_window_seconds)
 	                  THEN clock_timestamp() + make_interval(secs => soft_close_extend_seconds) ELSE end_at END
 	WHERE id = $3 AND status = 'OPEN' AND end_at > clock_timestamp() AND $1 >= current_price + min_increment
@@ -34,8 +34,8 @@ const writeBid = `
 
 const moveAndWrite = `
 	WITH moved AS (
-	    UPDATE auctions SET current_price = $1, leader_id = $2, leader_paddle = 1, bid_count = bid_count + 1, bidder_count = 1,
-	        version = version + 1
+	    UPDATE auctions SET current_price = $1, leader_id = $2, leader_paddle = 1, bid_count = bid_count + 1,
+	        bidder_count = 1, version = version + 1
 	    WHERE id = $3 AND status = 'OPEN' AND end_at > clock_timestamp() AND $1 >= current_price + min_increment
 	    RETURNING id, bid_count)
 	INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
@@ -47,9 +47,9 @@ var currency = money.MustCurrency("USD")
 // Transaction is the published design.
 type Transaction struct{ Pool *pgxpool.Pool }
 
-// Place finds the request by its key, moves the auction if the bid is high enough, writes the bid, and
-// commits. A bid that is refused is told to be too low, also when the auction is closed: the design
-// does not tell the two apart.
+// Place finds the request by its key, moves the auction if the bid is high enough, writes the bid,
+// and commits. A bid that is refused is told to be too low, also when the auction is closed: the
+// design does not tell the two apart.
 func (t Transaction) Place(ctx context.Context, r auction.Request) (bid auction.Bid, replayed bool, err error) {
 	amount, err := r.Amount.In(currency)
 	if err != nil {
