@@ -15,7 +15,6 @@ import (
 	_ "time/tzdata" // sellers name their zone, also on a machine without zone files
 
 	"martelo/app/auction"
-	"martelo/app/bench"
 )
 
 const usage = `martelo is an online auction house.
@@ -39,7 +38,6 @@ const usage = `martelo is an online auction house.
   martelo house renew           give a copy of a house an id of its own, and print it; its nodes must not run
   martelo house claim           say that this database is the house itself, moved to a new place, and print its id
   martelo grant --role R        give the database role R what serve needs and no more
-  martelo bench SCENARIO        measure the house on a database of its own; martelo bench help says more
 
 Settings come from the environment: DATABASE_URL, REDIS_URL, LISTEN_ADDR and others; the README lists them.
 `
@@ -86,30 +84,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return subcommand(args, "create", func(rest []string) error { return tokenCreate(ctx, rest, out) })
 	case "house":
 		return houseCommand(ctx, args, out)
-	case "bench":
-		return measure(ctx, args, out)
 	case "", "help", "-h", "--help":
 		_, err := io.WriteString(out, usage)
 		return err
 	default:
 		return fmt.Errorf("there is no command %q; martelo help lists them", command)
 	}
-}
-
-// measure runs a bench, whose nodes are this program too.
-func measure(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
-		return bench.Run(ctx, bench.Setup{}, nil, out)
-	}
-	s, err := readSettings("DATABASE_URL", "REDIS_URL")
-	if err != nil {
-		return err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return bench.Run(ctx, bench.Setup{Program: program, DatabaseURL: s.DatabaseURL, RedisURL: s.RedisURL}, args, out)
 }
 
 func withoutArguments(args []string, do func() error) error {

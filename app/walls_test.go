@@ -12,8 +12,10 @@ import (
 // that stand before it.
 var rooms = []string{
 	"app/money", "app/text", "app/auction", "app/batch", "static", "migrations", "app/loop", "db", "app/identity",
-	"app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog", "app/outbox", "app/auctioneer",
-	"templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app/bench", "app",
+	"app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog", "app/outbox",
+	"app/auctioneer", "templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app",
+	// The load tool is a program of its own, which the server does not know.
+	"app/bench/load", "app/bench/report", "app/bench/house", "app/bench",
 }
 
 // onlyIn names the only rooms (and what lies below them) that may import a package directly.
@@ -23,6 +25,8 @@ var onlyIn = map[string][]string{
 	"github.com/a-h/templ":              {"templates", "web"},
 	"github.com/coder/websocket":        {"web"},
 	"github.com/twmb/franz-go":          {"app/outbox"},
+	"martelo/db/dbtest":                 {},
+	"martelo/db/dbtest/published":       {"app/bench"},
 	"github.com/caarlos0/env/v11":       {"app"},
 	"github.com/alexedwards/argon2id":   {"app/account"},
 	"github.com/go-redis/redis_rate":    {"app/limits"},

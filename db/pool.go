@@ -74,7 +74,9 @@ func open(databaseURL string, connectionsMax int, planning map[string]string) (*
 	config.HealthCheckPeriod = healthCheckEvery
 	config.ConnConfig.ConnectTimeout = connectWithin
 	set := config.ConnConfig.RuntimeParams
-	set["application_name"] = "martelo"
+	if set["application_name"] == "" { // an operator may call a node's connections something else
+		set["application_name"] = "martelo"
+	}
 	set["timezone"] = "UTC"
 	set["lock_timeout"] = milliseconds(lockWithin)
 	set["statement_timeout"] = milliseconds(statementWithin)

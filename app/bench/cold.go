@@ -1,85 +1,62 @@
-package bench
+package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"martelo/app/auction"
+	"martelo/app/bench/house"
+	"martelo/app/bench/report"
 )
 
-// coldApart is by how many cents the bids of one load lie above those of the one before it; no load bids as often on one auction.
-const coldApart = 1_000_000
-
-// cold spreads bids over many auctions, so that hardly two meet: first the desk beside the published transaction without HTTP, then through
-// the nodes.
+// cold spreads bids over many auctions, so that hardly two meet: first the house beside the other
+// designs without HTTP, then through the nodes.
 func (b *bench) cold(ctx context.Context) error {
-	rates := b.ratesOr([]int{500, 1000}, []int{500, 1000, 1500, 2000})
-	if err := b.town.settle(ctx, max(biddersMin, b.bidding, rates[len(rates)-1]/bidsOfBidder)); err != nil {
+	if err := b.house.Settle(ctx, max(biddersFor(slices.Max(b.rates)), slices.Max(b.bidders))); err != nil {
 		return err
 	}
-	count := otherwise(b.auctions, 20_000, 100_000, b)
-	ids, _, err := b.town.openLots(ctx, count, lot{lane: string(auction.Standard), ends: lotEnds, apart: time.Second})
+	ids, _, err := b.house.Open(ctx, b.auctions, house.Lots{Lane: auction.Standard, Ends: lotEnds, Apart: time.Second})
 	if err != nil {
 		return err
 	}
-	warm, span := otherwise(b.warm, time.Second, 3*time.Second, b), otherwise(b.span, 6*time.Second, 30*time.Second, b)
-	if err := b.coldPlacers(ctx, ids, warm, span); err != nil {
+	above := int64(0)
+	err = b.compare(ctx, func() ([]int64, int64, error) {
+		above += loadsApart
+		return ids, above, b.house.Tidy(ctx) // each design finds the tables alike
+	})
+	if err != nil {
 		return err
 	}
-	if err := b.start(ctx); err != nil {
+	if err := b.start(ctx, house.Start{}); err != nil {
 		return err
 	}
 	// What the designs have left behind is no part of what comes now.
 	if _, err := b.until(ctx, time.Time{}, `SELECT count(*) FROM (SELECT FROM outbox LIMIT 1) AS waiting`); err != nil {
 		return err
 	}
-	if err := b.town.tidy(ctx); err != nil {
+	if err := b.house.Tidy(ctx); err != nil {
 		return err
 	}
-	for i, rate := range rates {
-		c := &crowd{town: b.town, auctions: ids, keys: newKeys(), above: int64(i+1) * coldApart}
-		row, err := b.measure(ctx, fmt.Sprintf("%d auctions through HTTP", count), c.offer(b.targets(), rate, warm, span, b.connections), false)
+	for i, rate := range b.rates {
+		above += loadsApart
+		c, err := newCrowd(ctx, b.house, ids, above)
 		if err != nil {
 			return err
 		}
-		found, err := b.logged(ctx, c.keys)
-		row.Accepted = float64(c.acknowledged) / (warm + span).Seconds()
-		row.Verdict = fmt.Sprintf("%d bids in the logs, %d acknowledged", found, c.acknowledged)
-		if err == nil && found < c.acknowledged {
-			err = errors.New("bench: acknowledged bids are missing")
+		outcomes, figures, err := b.measured(ctx, i == len(b.rates)-1, c.offer(rate, b.connections, b.warm, b.span))
+		if err != nil {
+			return err
 		}
-		if err := errors.Join(err, b.report.add(row)); err != nil {
+		row := report.Of(fmt.Sprintf("%d auctions through HTTP, %s", len(ids), b.nodesName()), rate, outcomes[0][1])
+		row.Figures = figures
+		accepted, verdict, err := c.verify(ctx)
+		row.Accepted, row.Verdict = float64(accepted)/(b.warm+b.span).Seconds(), verdict
+		b.report.Add(row)
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// coldPlacers compares the designs; each bids above what the one before it has left.
-func (b *bench) coldPlacers(ctx context.Context, ids []int64, warm, span time.Duration) error {
-	placers, err := b.placers(ctx)
-	if err != nil {
-		return err
-	}
-	part := len(ids) / len(placers)
-	for i, p := range placers {
-		defer p.stop()
-		row, err := b.closedLoop(ctx, p, ids[i*part:(i+1)*part], warm, span)
-		if err != nil {
-			return err
-		}
-		if err := b.report.add(row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// logged counts the bids of a load in all logs.
-func (b *bench) logged(ctx context.Context, k keys) (found int, err error) {
-	low, high := k.of(0), k.of(-1)
-	err = b.town.pool.QueryRow(ctx, `SELECT count(*) FROM bids WHERE request_id BETWEEN $1 AND $2`, low, high).Scan(&found)
-	return found, err
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,21 +14,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"martelo/app/bench/house"
 	"martelo/db/dbtest"
 )
 
-// A hot auction gets two thousand bids a second when Redis, or a node that decides and settles it, is killed. Whatever was answered 201 is
-// in PostgreSQL in the end, once, as it was answered: the run verifies that.
+// A hot auction gets two thousand bids a second when Redis, or a node that decides and settles it,
+// is killed. Whatever was answered 201 is in PostgreSQL in the end, once, as it was answered: the
+// run verifies that.
 func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Log("loads are made on Linux only")
+	dbtest.Long(t)
+	if !onLinux(t) {
 		return
 	}
-	program := build(t)
+	martelo, _ := build(t)
 	t.Run("Redis", func(t *testing.T) {
 		redis := dbtest.StartRedis(t)
-		setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: redis.URL()}
-		out, err := crash(t, setup, 1, func() {
+		given := setup{program: martelo, databaseURL: dbtest.URL(t), redisURL: redis.URL()}
+		out, err := crash(t, given, 1, func() {
 			redis.Kill()
 			redis.Start()
 		})
@@ -39,8 +40,8 @@ func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
 		t.Log(out)
 	})
 	t.Run("a node", func(t *testing.T) {
-		setup := Setup{Program: program, DatabaseURL: dbtest.URL(t), RedisURL: dbtest.RedisURL(t)}
-		out, err := crash(t, setup, 2, func() {
+		given := setup{program: martelo, databaseURL: dbtest.URL(t), redisURL: dbtest.RedisURL(t)}
+		out, err := crash(t, given, 2, func() {
 			if err := syscall.Kill(aNode(t), syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}
@@ -53,16 +54,19 @@ func TestCrashesAtTwoThousandBidsASecond(t *testing.T) {
 }
 
 // crash runs a load and does the harm once bids are in the log.
-func crash(t *testing.T, setup Setup, nodes int, harm func()) (out string, err error) {
+func crash(t *testing.T, given setup, nodes int, harm func()) (out string, err error) {
 	t.Helper()
 	var printed bytes.Buffer
 	ran := make(chan error, 1)
 	go func() {
-		ran <- Run(t.Context(), setup, []string{"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "6s", "--nodes", strconv.Itoa(nodes)}, &printed)
+		args := []string{
+			"hot", "--lane", "hot", "--rates", "2000", "--warm", "1s", "--span", "4s", "--nodes", strconv.Itoa(nodes),
+		}
+		ran <- run(t.Context(), given, args, &printed)
 	}()
 	logged := func() (bids int) {
-		for _, name := range scratchDatabases(t, setup.DatabaseURL) {
-			config, err := pgx.ParseConfig(setup.DatabaseURL)
+		for _, name := range scratchDatabases(t, given.databaseURL) {
+			config, err := pgx.ParseConfig(given.databaseURL)
 			if err != nil {
 				t.Error(err)
 				return 0
@@ -81,7 +85,7 @@ func crash(t *testing.T, setup Setup, nodes int, harm func()) (out string, err e
 		if time.Now().After(deadline) {
 			t.Fatal("no bids come")
 		}
-		time.Sleep(lookAgain)
+		time.Sleep(house.LookAgain)
 	}
 	select {
 	case err := <-ran:
@@ -108,7 +112,8 @@ func aNode(t *testing.T) int {
 		_, after, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(after)
 		line, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		if err != nil || len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) || !strings.HasSuffix(string(line), "\x00serve\x00") {
+		if err != nil || len(fields) < 2 || fields[1] != fmt.Sprint(os.Getpid()) ||
+			!strings.HasSuffix(string(line), "\x00serve\x00") {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {

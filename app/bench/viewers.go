@@ -1,20 +1,20 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"martelo/app/auction"
+	"martelo/app/bench/house"
+	"martelo/app/bench/load"
+	"martelo/app/bench/report"
 )
 
 const (
-	// viewersRate is how many bids a second the viewers are told of, more than the house's tick lets through.
-	viewersRate = 200
 	// tellFirst bounds how long all viewers may take to get their first state.
 	tellFirst = time.Minute
 	// agreeWithin bounds how long after the last bid all viewers may take to show the last price.
@@ -23,21 +23,20 @@ const (
 	viewersOver = 1000
 )
 
-// viewers has many watch while bids come in, and measures how long after a bid was sent each viewer is shown its price. That is the bid's own
-// time and up to 150 ms in which a node gathers changes. At the end all must show the last price.
+// viewers has many watch while bids come in, and measures how long after a bid was sent each
+// viewer is shown its price. That is the bid's own time and up to 150 ms in which a node gathers
+// changes. At the end all must show the last price.
 func (b *bench) viewers(ctx context.Context) error {
-	count := otherwise(b.watchers, 1000, 10_000, b)
-	most := strconv.Itoa(count + viewersOver)
-	b.heap = true
-	if err := b.start(ctx, "VIEWERS_MAX="+most, "VIEWERS_PER_ADDRESS_MAX="+most); err != nil {
+	most := strconv.Itoa(b.size.viewers + viewersOver)
+	start := house.Start{Profiled: true, More: []string{"VIEWERS_MAX=" + most, "VIEWERS_PER_ADDRESS_MAX=" + most}}
+	if err := b.start(ctx, start); err != nil {
 		return err
 	}
-	rates := b.ratesOr([]int{viewersRate}, []int{viewersRate, 10 * viewersRate})
-	if err := b.town.settle(ctx, max(biddersMin, rates[len(rates)-1]/bidsOfBidder)); err != nil {
+	if err := b.house.Settle(ctx, biddersFor(slices.Max(b.rates))); err != nil {
 		return err
 	}
-	for _, rate := range rates {
-		for _, watching := range []int{0, count} {
+	for _, rate := range b.rates {
+		for _, watching := range []int{0, b.size.viewers} {
 			if err := b.watched(ctx, rate, watching); err != nil {
 				return err
 			}
@@ -49,168 +48,177 @@ func (b *bench) viewers(ctx context.Context) error {
 // shown is a price of an auction.
 type shown struct{ auction, cents int64 }
 
-// audience is what the viewers were shown.
+// viewer is one connection that listens.
+type viewer struct {
+	auction int64
+	known   int64 // the price it shows in cents, or -1
+	cut     bool
+}
+
+// audience is all viewers, and what they were shown.
 type audience struct {
-	engine *engine
-	sentAt map[shown]time.Duration
-	late   *outcome
-	told   int
-	first  int // viewers that have a state
+	engine  *load.Engine
+	viewers []*viewer
+	sentAt  map[shown]time.Duration
+	late    *load.Times
+	first   int // viewers that have a state
 }
 
 // heard is told what a viewer was sent: one or more events, of which the last is what it shows.
-func (a *audience) heard(l *link, data []byte) {
-	price := lastCents(data, `"currentPrice":"`)
+func (a *audience) heard(v *viewer, data []byte) {
+	price := load.LastCents(data, `"currentPrice":"`)
 	if price < 0 {
 		return
 	}
-	if l.known < 0 {
+	if v.known < 0 {
 		a.first++
-	} else if sent, ok := a.sentAt[shown{l.auction, price}]; ok && price > l.known {
-		record(a.late.times, a.engine.now()-sent)
-		a.told++
+	} else if sent, ok := a.sentAt[shown{v.auction, price}]; ok && price > v.known {
+		a.late.Record(a.engine.Now() - sent)
 	}
-	l.known = max(l.known, price)
+	v.known = max(v.known, price)
 }
 
-// watched measures one rate of bids with a number of viewers, on one auction or spread over several.
+// watched measures one rate of bids with a number of viewers, on one auction or spread over
+// several.
 func (b *bench) watched(ctx context.Context, rate, watching int) error {
-	ids, _, err := b.town.openLots(ctx, max(1, b.auctions), lot{lane: string(auction.Standard), ends: lotEnds})
+	ids, _, err := b.house.Open(ctx, b.auctions, house.Lots{Lane: auction.Standard, Ends: lotEnds})
 	if err != nil {
 		return err
 	}
-	e, err := newEngine()
+	c, err := newCrowd(ctx, b.house, ids, 0)
 	if err != nil {
 		return err
 	}
-	defer e.close()
-	warm, span := otherwise(b.warm, time.Second, 2*time.Second, b), otherwise(b.span, 8*time.Second, 30*time.Second, b)
-	c := &crowd{town: b.town, auctions: ids, keys: newKeys()}
-	o := c.offer(b.targets(), rate, warm, span, b.connections)
-	a := &audience{engine: e, late: newOutcome(), sentAt: make(map[shown]time.Duration, o.requests())}
-	write := o.write
-	o.write = func(to []byte, i int) []byte {
-		to = write(to, i)
-		a.sentAt[shown{c.auction(i), c.bids[i].amount}] = e.now()
+	e, err := load.NewEngine()
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	o := c.offer(rate, b.connections, b.warm, b.span)
+	a := &audience{engine: e, late: load.NewTimes(), sentAt: make(map[shown]time.Duration, o.Requests())}
+	o.Write = func(to []byte, i int) []byte {
+		to = c.write(to, i)
+		a.sentAt[shown{c.bids[i].Auction, c.bids[i].Amount}] = e.Now()
 		return to
 	}
 	before := b.held(ctx)
-	if err := b.seat(ctx, e, a, ids, watching); err != nil {
+	if err := b.seat(ctx, a, ids, watching); err != nil {
 		return err
 	}
 	after := b.held(ctx)
-	row, err := b.measureOn(ctx, e, fmt.Sprintf("bids with %d viewers", watching), o, false)
+	outcomes, figures, err := b.measuredOn(ctx, e, false, o)
 	if err != nil {
 		return err
 	}
-	row.Accepted = float64(c.acknowledged) / (warm + span).Seconds()
-	if watching == 0 {
-		return b.report.add(row)
+	row := report.Of(fmt.Sprintf("bids with %d viewers", watching), rate, outcomes[0][1])
+	row.Figures = figures
+	accepted, verdict, err := c.verify(ctx)
+	row.Accepted, row.Verdict = float64(accepted)/o.Span().Seconds(), verdict
+	b.report.Add(row)
+	if watching == 0 || err != nil {
+		return err
 	}
-	what := fmt.Sprintf("%d viewers shown a bid", watching)
+	seen := report.Row{
+		What: fmt.Sprintf("%d viewers shown a bid", watching), Offered: rate,
+		Answered: float64(a.late.Count()) / o.Span().Seconds(), Figures: after.since(before, watching),
+	}
 	if len(ids) > 1 {
-		what = fmt.Sprintf("%d viewers of %d auctions shown a bid", watching, len(ids))
+		seen.What = fmt.Sprintf("%d viewers of %d auctions shown a bid", watching, len(ids))
 	}
-	seen := Row{What: what, Offered: rate, Answered: float64(a.told) / (warm + span).Seconds(), Figures: map[string]float64{}}
-	seen.take(a.late.times)
-	seen.Figures["node's resident bytes a viewer"] = float64(after.resident-before.resident) / float64(watching)
-	if after.heap > 0 {
-		seen.Figures["node's heap and stack bytes a viewer"] = (after.heap - before.heap) / float64(watching)
-		seen.Figures["node's goroutines more"] = after.goroutines - before.goroutines
-	}
-	lost, err := b.agree(ctx, e, ids)
-	seen.Figures["viewers cut"] = float64(lost)
+	seen.Take(a.late)
+	cut, err := a.agree(ctx, b.house, ids)
+	seen.Figures["viewers cut"] = float64(cut)
 	if err == nil {
 		seen.Verdict = "all show the last price"
 	}
-	return errors.Join(err, b.report.add(row), b.report.add(seen))
+	b.report.Add(seen)
+	return err
 }
 
-// agree waits until all viewers show the last price of what they watch, and returns how many were cut before.
-func (b *bench) agree(ctx context.Context, e *engine, ids []int64) (lost int, err error) {
-	rows, err := b.town.pool.Query(ctx, `SELECT id, current_price FROM auctions WHERE id = ANY ($1)`, ids)
+// agree waits until all viewers show the last price of what they watch, and returns how many were
+// cut before.
+func (a *audience) agree(ctx context.Context, h *house.House, ids []int64) (cut int, err error) {
+	last, err := h.Standings(ctx, ids)
 	if err != nil {
 		return 0, err
 	}
-	last := make(map[int64]int64, len(ids))
-	var id, price int64
-	if _, err := pgx.ForEachRow(rows, []any{&id, &price}, func() error { last[id] = price; return nil }); err != nil {
-		return 0, err
-	}
-	for deadline := e.now() + agreeWithin; ; {
+	for deadline := a.engine.Now() + agreeWithin; ; {
 		behind := 0
-		lost = 0
-		for _, l := range e.links {
+		cut = 0
+		for _, v := range a.viewers {
 			switch {
-			case l.lost:
-				lost++
-			case l.listens && l.known != last[l.auction]:
+			case v.cut:
+				cut++
+			case v.known != last[v.auction].Price:
 				behind++
 			}
 		}
-		if behind == 0 && lost > 0 {
-			return lost, fmt.Errorf("bench: %d viewers were cut", lost)
+		if behind == 0 && cut > 0 {
+			return cut, fmt.Errorf("bench: %d viewers were cut", cut)
 		}
 		if behind == 0 {
 			return 0, nil
 		}
-		if e.now() > deadline {
-			return lost, fmt.Errorf("bench: %d viewers do not show the last price after %s", behind, agreeWithin)
+		if a.engine.Now() > deadline {
+			return cut, fmt.Errorf("bench: %d viewers do not show the last price after %s", behind, agreeWithin)
 		}
-		if err := e.wait(e.now()+lookAgain, func(*link, *answer) {}); err != nil {
-			return lost, err
+		if err := a.engine.Wait(a.engine.Now() + house.LookAgain); err != nil {
+			return cut, err
 		}
 	}
 }
 
 // seat connects the viewers and waits until each has a state.
-func (b *bench) seat(ctx context.Context, e *engine, a *audience, ids []int64, watching int) error {
-	e.heard = a.heard
-	targets := b.targets()
+func (b *bench) seat(ctx context.Context, a *audience, ids []int64, watching int) error {
+	targets := b.house.Targets()
 	for i := range watching {
-		l, err := e.connect(targets[i%len(targets)])
+		v := &viewer{auction: ids[i%len(ids)], known: -1}
+		request := "GET /auctions/" + strconv.FormatInt(v.auction, 10) +
+			"/events HTTP/1.1\r\nHost: bench\r\nAccept: text/event-stream\r\n\r\n"
+		err := a.engine.Listen(targets[i%len(targets)], []byte(request),
+			func(data []byte) { a.heard(v, data) }, func() { v.cut = true })
 		if err != nil {
 			return err
 		}
-		l.listens, l.known, l.auction = true, -1, ids[i%len(ids)]
-		if !l.send([]byte("GET /auctions/" + strconv.FormatInt(l.auction, 10) + "/events HTTP/1.1\r\nHost: bench\r\nAccept: text/event-stream\r\n\r\n")) {
-			return errors.New("bench: a viewer could not ask")
-		}
+		a.viewers = append(a.viewers, v)
 	}
-	for deadline := e.now() + tellFirst; a.first < watching; {
-		if err := e.wait(e.now()+lookAgain, func(*link, *answer) {}); err != nil {
+	for deadline := a.engine.Now() + tellFirst; a.first < watching; {
+		if err := errors.Join(ctx.Err(), a.engine.Wait(a.engine.Now()+house.LookAgain)); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if e.now() > deadline {
+		if a.engine.Now() > deadline {
 			return fmt.Errorf("bench: %d of %d viewers have a state after %s", a.first, watching, tellFirst)
 		}
 	}
 	return nil
 }
 
-// holding is what nodes hold: resident memory, and, where a node lets its garbage be collected first, heap and stacks in use.
-type holding struct {
-	resident         int64
-	heap, goroutines float64
-}
+// holding is what nodes hold: resident memory, and, where a node lets its garbage be collected
+// first, heap and stacks in use.
+type holding struct{ resident, memory, goroutines float64 }
 
 func (b *bench) held(ctx context.Context) (h holding) {
-	for _, n := range b.nodes {
-		if n.cmd != nil {
-			_, resident := processOf(n.cmd.Process.Pid)
-			h.resident += resident
-		}
+	for _, n := range b.house.Nodes {
+		h.resident += float64(n.Resident())
 		collected := true
 		for range 2 { // the second time takes what pools kept over the first
-			collected = collected && n.collect(ctx)
+			collected = collected && n.Collect(ctx)
 		}
+		figures := n.Figures(ctx)
 		if collected {
-			h.heap += n.figure(ctx, "go_memstats_heap_inuse_bytes") + n.figure(ctx, "go_memstats_stack_inuse_bytes")
+			h.memory += figures["go_memstats_heap_inuse_bytes"] + figures["go_memstats_stack_inuse_bytes"]
 		}
-		h.goroutines += n.figure(ctx, "go_goroutines")
+		h.goroutines += figures["go_goroutines"]
 	}
 	return h
+}
+
+// since is what so many viewers cost.
+func (h holding) since(before holding, viewers int) map[string]float64 {
+	figures := map[string]float64{"nodes: resident bytes a viewer": (h.resident - before.resident) / float64(viewers)}
+	if h.memory > 0 {
+		figures["nodes: heap and stack bytes a viewer"] = (h.memory - before.memory) / float64(viewers)
+		figures["nodes: goroutines more"] = h.goroutines - before.goroutines
+	}
+	return figures
 }

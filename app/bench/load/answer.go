@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"bytes"
@@ -16,16 +16,18 @@ var (
 	chunked       = []byte("\r\nTransfer-Encoding: chunked\r\n")
 )
 
-// answer is a node's answer to one request. The body of a chunked answer still has its chunks' frames in it.
-type answer struct {
-	status int
-	body   []byte
+// Answer is a node's answer to one request. The body of a chunked answer still has its chunks'
+// frames in it.
+type Answer struct {
+	Status int
+	Body   []byte
 	size   int // bytes of the whole answer
 }
 
-// readAnswer reads the answer that data begins with; whole is false while some of it is missing. It reads what Go's own server writes,
-// with its spelling of headers, and nothing more: it stands in the way of what is measured.
-func readAnswer(data []byte) (a answer, whole bool, err error) {
+// readAnswer reads the answer that data begins with; whole is false while some of it is missing.
+// It reads what Go's own server writes, with its spelling of headers, and nothing more: it stands
+// in the way of what is measured.
+func readAnswer(data []byte) (a Answer, whole bool, err error) {
 	end := bytes.Index(data, headEnd)
 	if end < 0 {
 		return a, false, nil
@@ -34,7 +36,7 @@ func readAnswer(data []byte) (a answer, whole bool, err error) {
 	if len(head) < len("HTTP/1.1 200") || string(head[:9]) != "HTTP/1.1 " {
 		return a, false, errNotHTTP
 	}
-	if a.status, err = strconv.Atoi(string(head[9:12])); err != nil {
+	if a.Status, err = strconv.Atoi(string(head[9:12])); err != nil {
 		return a, false, errNotHTTP
 	}
 	rest := data[end+len(headEnd):]
@@ -42,7 +44,7 @@ func readAnswer(data []byte) (a answer, whole bool, err error) {
 	if err != nil || length < 0 || length > len(rest) {
 		return a, false, err
 	}
-	a.body, a.size = rest[:length], end+len(headEnd)+length
+	a.Body, a.size = rest[:length], end+len(headEnd)+length
 	return a, true, nil
 }
 
@@ -82,8 +84,8 @@ func chunkedLength(rest []byte) (int, error) {
 	}
 }
 
-// number reads the whole number that follows a mark in a body, or 0.
-func number(body []byte, mark string) (n int64) {
+// Number reads the whole number that follows a mark in a body, or 0.
+func Number(body []byte, mark string) (n int64) {
 	at := bytes.Index(body, []byte(mark))
 	if at < 0 {
 		return 0
@@ -97,8 +99,9 @@ func number(body []byte, mark string) (n int64) {
 	return n
 }
 
-// lastCents reads the decimal string with two decimals that follows the last mark in a body, in cents, or -1.
-func lastCents(body []byte, mark string) int64 {
+// LastCents reads the decimal string with two decimals that follows the last mark in a body, in
+// cents, or -1.
+func LastCents(body []byte, mark string) int64 {
 	at := bytes.LastIndex(body, []byte(mark))
 	if at < 0 {
 		return -1
