@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -374,7 +375,8 @@ func TestARowThatCannotBeReadHidesNoOther(t *testing.T) {
 	house := newHouse(t, pool, 4)
 	bad := house.ids[1]
 	if _, err := pool.Exec(
-		t.Context(), "UPDATE auctions SET end_at = 'infinity', version = version + 1 WHERE id = $1", bad,
+		t.Context(), fmt.Sprintf(`ALTER TABLE auctions DROP CONSTRAINT auctions_times_finite;
+			UPDATE auctions SET end_at = 'infinity', version = version + 1 WHERE id = %d`, bad), // from before it
 	); err != nil {
 		t.Fatal(err)
 	}
