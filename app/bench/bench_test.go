@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -198,7 +199,7 @@ func checkPlot(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	for decoder := xml.NewDecoder(bytes.NewReader(drawing)); ; {
-		if _, err := decoder.Token(); err == io.EOF {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatalf("the plot is no XML: %v", err)

@@ -22,6 +22,9 @@ import (
 // bound is ten seconds.
 const startWithin, leaveWithin = 30 * time.Second, 15 * time.Second
 
+// errEnded says that a node does not even start.
+var errEnded = errors.New("bench: a node ended at its start")
+
 // Node is a running martelo serve, one that was started here or one that was given.
 type Node struct {
 	Address string // host:port
@@ -126,7 +129,7 @@ func (n *Node) serving(ctx context.Context) error {
 		select {
 		case err := <-n.left:
 			text, _ := os.ReadFile(n.log.Name())
-			return fmt.Errorf("bench: a node ended at its start: %v\n%s", err, text)
+			return fmt.Errorf("%w\n%s", errors.Join(errEnded, err), text)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), n.stop())
 		case <-time.After(LookAgain):

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -83,7 +84,7 @@ func (e *Engine) Wait(until time.Duration) error {
 		return fmt.Errorf("bench: timer: %w", err)
 	}
 	n, err := unix.EpollWait(e.epoll, e.events, -1)
-	if err != nil && err != unix.EINTR {
+	if err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("bench: epoll: %w", err)
 	}
 	for _, event := range e.events[:max(n, 0)] {
@@ -96,7 +97,7 @@ func (e *Engine) Wait(until time.Duration) error {
 
 func (e *Engine) receive(l *link) {
 	n, err := unix.Read(l.descriptor, e.inbox)
-	if err == unix.EAGAIN || err == unix.EINTR {
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return
 	}
 	if err != nil || n <= 0 {
