@@ -93,7 +93,7 @@ func TestTwinsGetOneBid(t *testing.T) {
 		}
 	})
 	h := newHouse(t, 2)
-	if err := twinFaults(h, 5, published{h.pool}); err == nil {
+	if err := twinFaults(h, 5, publishedDesign{Pool: h.pool}); err == nil {
 		t.Error("the published design passed: the test cannot fail")
 	}
 }
@@ -146,7 +146,7 @@ func TestNoLateBid(t *testing.T) {
 	if err := lateFaults(h, h.desk()); err != nil {
 		t.Error(err)
 	}
-	if err := lateFaults(h, published{h.pool}); err == nil {
+	if err := lateFaults(h, publishedDesign{Pool: h.pool}); err == nil {
 		t.Error("the published design passed: the test cannot fail")
 	}
 }
@@ -181,7 +181,7 @@ func TestAKeyIsForOneBidderAndAmount(t *testing.T) {
 		}
 	})
 	h := newHouse(t, 2)
-	if err := reuseFaults(h, published{h.pool}); err == nil {
+	if err := reuseFaults(h, publishedDesign{Pool: h.pool}); err == nil {
 		t.Error("the published design passed: the test cannot fail")
 	}
 }
