@@ -6,8 +6,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/account"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // signUpShow is GET /signup.
@@ -24,20 +26,18 @@ func (s *Server) signUp(c echo.Context) error {
 	view := pages.SignUpView{Next: pathAfter(form.Get(pages.FieldNext)), Name: form.Get(pages.FieldName), Email: form.Get(pages.FieldEmail)}
 	person, err := s.makeAccount(c, account.Account{Email: view.Email, Name: view.Name, Password: form.Get(pages.FieldPassword)})
 	if err != nil {
-		list, ok := problems(err)
-		if isLimited(err) {
-			list, ok = components.Problems{{Text: tooManyTries(err)}}, true
-		}
+		list, ok := problems(c, err)
 		if !ok || !asksPage(c.Request()) {
 			return err
 		}
 		view.Problems = list
-		return s.signUpPage(c, s.noteProblem(c, err).Status, view)
+		return s.signUpPage(c, s.noteProblem(c, err).status, view)
 	}
 	if err := s.beginSession(c, person); err != nil {
 		return err
 	}
-	if err := s.flash(c, components.NoticeGood, "Welcome to the house, "+person.Name+"."); err != nil {
+	welcome := say(c, words.DoneSignedUp, refusal.Figures{"name": person.Name})
+	if err := s.flash(c, components.NoticeGood, welcome); err != nil {
 		return err
 	}
 	return s.seeOther(c, view.Next)
@@ -46,13 +46,13 @@ func (s *Server) signUp(c echo.Context) error {
 func (s *Server) makeAccount(c echo.Context, a account.Account) (account.Person, error) {
 	ctx := c.Request().Context()
 	if wait := s.Limits.SignUp(ctx, c.RealIP()); wait > 0 {
-		return account.Person{}, &limitedError{wait: wait}
+		return account.Person{}, &limitedError{wait: wait, says: tooManyTries}
 	}
 	return s.People.SignUp(ctx, a)
 }
 
 func (s *Server) signUpPage(c echo.Context, status int, view pages.SignUpView) (err error) {
-	if view.PageView, err = s.frame(c, "Create account", components.PathSignUp); err != nil {
+	if view.PageView, err = s.frame(c, say(c, words.TitleSignUp, nil), components.PathSignUp); err != nil {
 		return err
 	}
 	return s.page(c, status, pages.SignUp(view))

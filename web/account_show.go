@@ -8,6 +8,7 @@ import (
 
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // accountShow is GET /me.
@@ -25,7 +26,7 @@ func (s *Server) accountPage(c echo.Context, status int, view pages.AccountView)
 	if err != nil {
 		return err
 	}
-	if view.PageView, err = s.frame(c, "Your account", components.PathAccount); err != nil {
+	if view.PageView, err = s.frame(c, say(c, words.TitleAccount, nil), components.PathAccount); err != nil {
 		return err
 	}
 	view.Email, view.OpenSelling = who.Email, s.OpenSelling
@@ -59,17 +60,18 @@ func (s *Server) accountSell(c echo.Context) error {
 		name = who.SellerName // nothing was asked for
 	}
 	err = s.People.StartSelling(c.Request().Context(), who.ID, name)
-	if list, ok := problems(err); ok && asksPage(c.Request()) {
-		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{SellerName: name, SellerProblems: list})
+	if list, ok := problems(c, err); ok && asksPage(c.Request()) {
+		view := pages.AccountView{SellerName: name, SellerProblems: list}
+		return s.accountPage(c, s.noteProblem(c, err).status, view)
 	}
 	if err != nil {
 		return err
 	}
-	path, words := components.PathNewAuction, "You can sell now."
+	path, done := components.PathNewAuction, words.DoneMaySell
 	if who.MaySell() {
-		path, words = components.PathAccount, "Your seller name is saved."
+		path, done = components.PathAccount, words.DoneSellerName
 	}
-	if err := s.flash(c, components.NoticeGood, words); err != nil {
+	if err := s.flash(c, components.NoticeGood, say(c, done, nil)); err != nil {
 		return err
 	}
 	return s.seeOther(c, path)

@@ -13,6 +13,7 @@ import (
 	"martelo/app/draft"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 func encodeForm(form pages.CreateForm) []byte {
@@ -69,25 +70,22 @@ func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.Cr
 
 // signInAgain answers a lot's form from somebody who is signed out, or as somebody else, with a sign-in page that
 // carries the form along. Nothing is kept for strangers: what they sent goes back to them.
-func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refusal error) error {
-	var reason string
+func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refused error) error {
+	var notice words.Key
 	switch {
-	case errors.Is(refusal, errUnauthenticated):
-		reason = "You are signed out. Sign in"
-	case errors.Is(refusal, errOtherViewer):
-		reason = "Somebody else has signed in here since the form was opened. Sign in as yourself"
-	case errors.Is(refusal, errForbidden):
-		reason = "This account may not sell. Sign in with one that may"
+	case errors.Is(refused, errUnauthenticated):
+		notice = words.DraftSignedOut
+	case errors.Is(refused, errOtherViewer):
+		notice = words.DraftOtherViewer
+	case errors.Is(refused, errForbidden):
+		notice = words.DraftNotForSeller
 	}
-	if reason == "" || !asksPage(c.Request()) {
-		return refusal
+	if notice == "" || !asksPage(c.Request()) {
+		return refused
 	}
-	return s.signInPage(c, s.noteProblem(c, refusal).Status, pages.SignInView{
+	return s.signInPage(c, s.noteProblem(c, refused).status, pages.SignInView{
 		Next: components.PathNewAuction, Carried: form.Fields(),
-		Notice: &components.Notice{
-			Kind: components.NoticeBad,
-			Text: reason + ": your lot comes back as you entered it. Nothing was published.",
-		},
+		Notice: &components.Notice{Kind: components.NoticeBad, Text: say(c, notice, nil)},
 	})
 }
 

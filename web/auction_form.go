@@ -11,8 +11,10 @@ import (
 	"martelo/app/auction"
 	"martelo/app/draft"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // auctionNew is GET /auctions/new: the empty form, or one that is kept.
@@ -50,7 +52,7 @@ func (s *Server) auctionReview(c echo.Context) error {
 	case lotID != 0:
 		return s.seeOther(c, components.AuctionPath(lotID))
 	case errors.Is(err, draft.ErrNone):
-		if err := s.flash(c, components.NoticeBad, "This lot is not kept any more. Enter it again."); err != nil {
+		if err := s.flash(c, components.NoticeBad, say(c, words.DoneNotKept, nil)); err != nil {
 			return err
 		}
 		return s.seeOther(c, components.PathNewAuction)
@@ -130,7 +132,8 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 	if err := s.Drafts.Publish(c.Request().Context(), who.ID, lot.draft.Key, encodeForm(form), id); err != nil {
 		s.Log.Warn("web: a published lot's form was not kept", "auctionId", id, "error", err)
 	}
-	if err := s.flash(c, components.NoticeGood, "Lot "+components.Number(id)+" is published."); err != nil {
+	done := say(c, words.DonePublished, refusal.Figures{"lot": id})
+	if err := s.flash(c, components.NoticeGood, done); err != nil {
 		return err
 	}
 	return s.seeOther(c, components.AuctionPath(id))
@@ -138,7 +141,7 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 
 // createRefused draws the form again with what is wrong in it.
 func (s *Server) createRefused(c echo.Context, form pages.CreateForm, lot *lotForm, err error) error {
-	list, ok := problems(err)
+	list, ok := problems(c, err)
 	if !ok || !asksPage(c.Request()) {
 		return err
 	}
@@ -146,11 +149,11 @@ func (s *Server) createRefused(c echo.Context, form pages.CreateForm, lot *lotFo
 		list[i].Label = pages.CreateLabel(list[i].Field)
 		list[i].Choices = lot.choices[list[i].Field]
 	}
-	return s.createPage(c, s.noteProblem(c, err).Status, form, list)
+	return s.createPage(c, s.noteProblem(c, err).status, form, list)
 }
 
 func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, wrong components.Problems) error {
-	frame, err := s.frame(c, "Put a lot up for sale", components.PathNewAuction)
+	frame, err := s.frame(c, say(c, words.TitleNewAuction, nil), components.PathNewAuction)
 	if err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, w
 }
 
 func (s *Server) reviewPage(c echo.Context, form pages.CreateForm, lot *lotForm, opened auction.State) error {
-	frame, err := s.frame(c, "Check your lot", components.DraftPath(components.PathReview, form.Key))
+	frame, err := s.frame(c, say(c, words.TitleReview, nil), components.DraftPath(components.PathReview, form.Key))
 	if err != nil {
 		return err
 	}

@@ -71,9 +71,9 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 		page, err = s.Catalog.List(ctx, filter)
 	}
 	view := pages.ListView{PageSize: filter.Limit}
-	if wrong, ok := problems(err); ok {
+	if wrong, ok := problems(c, err); ok {
 		p := s.noteProblem(c, err)
-		status, view.Problem = p.Status, wrong[0].Text
+		status, view.Problem = p.status, wrong[0].Text
 		values, filter = url.Values{}, catalog.Filter{Limit: catalog.PageDefault}
 		page, err = s.Catalog.List(ctx, filter)
 	}

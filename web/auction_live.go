@@ -14,6 +14,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/live"
+	"martelo/app/refusal"
 	"martelo/templates/fragments"
 )
 
@@ -73,7 +74,7 @@ func (s *Server) pageLive(c echo.Context) error {
 	}
 	view := values.Get("view")
 	if view != viewPanel && view != viewCard {
-		return &auction.FieldError{Field: "view", Reason: "There is no such view."}
+		return refusal.Of("view", refusal.Unknown)
 	}
 	locale := knownLocale(values.Get("locale"))
 	if values.Has("have") {
@@ -114,7 +115,7 @@ func (s *Server) watched(c echo.Context, values url.Values) ([]int64, error) {
 func readIDs(values url.Values) ([]int64, error) {
 	ids, ok := parseIDs(values.Get("auctions"))
 	if !ok {
-		return nil, &auction.FieldError{Field: "auctions", Reason: "Name 1 to " + strconv.Itoa(watchedMax) + " auctions by id, such as 1,2,3."}
+		return nil, refusal.Of("auctions", refusal.NotList{Max: watchedMax})
 	}
 	return ids, nil
 }
@@ -126,9 +127,7 @@ func readAsked(values url.Values) ([]live.Asked, error) {
 		return nil, err
 	}
 	versions := strings.Split(values.Get("have"), ",")
-	wrong := &auction.FieldError{
-		Field: "have", Reason: "Give the version that you have of each auction, such as 4,0,17; 0 for none.",
-	}
+	wrong := refusal.Of("have", refusal.NotList{Max: watchedMax})
 	if len(versions) != len(ids) {
 		return nil, wrong
 	}

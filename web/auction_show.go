@@ -84,7 +84,7 @@ func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (
 	if !a.Status.Over() {
 		view.LiveURL = liveURL(viewPanel, view.Locale, a.ID)
 	}
-	view.MayCancel = mayCancel(view.Viewer, a.State)
+	view.MayCancel = a.MayCancel(view.Viewer.Actor(), a.Now) == nil
 	if view.Desk, err = s.desk(c, view.Viewer, view.Lot); err != nil {
 		return view, err
 	}
@@ -108,12 +108,4 @@ func (s *Server) desk(c echo.Context, viewer *layouts.Viewer, lot fragments.LotV
 		desk.BidHere, err = s.Catalog.HasBid(c.Request().Context(), lot.ID, viewer.ID)
 	}
 	return desk, err
-}
-
-// mayCancel tells whether the page offers to cancel: the rulebook's answer, as far as it can be known beforehand.
-func mayCancel(viewer *layouts.Viewer, a auction.State) bool {
-	if viewer == nil || a.Status.Over() {
-		return false
-	}
-	return viewer.Role == "admin" || viewer.ID == a.SellerID && a.BidCount == 0
 }

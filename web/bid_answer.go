@@ -13,6 +13,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // aroundWithin is how long the answer to a bid waits for what stands around it. The bid is decided by then, and whoever made it is told
@@ -40,13 +41,13 @@ func (s *Server) bareDesk(c echo.Context, id int64) fragments.BidFormView {
 }
 
 // refusedAnyway tells somebody why a bid was refused when the page around the answer cannot be had.
-func (s *Server) refusedAnyway(c echo.Context, id int64, typed typedBid, refusal, why error) error {
+func (s *Server) refusedAnyway(c echo.Context, id int64, typed typedBid, refused, why error) error {
 	if !asksFragment(c.Request()) {
-		return errors.Join(refusal, why)
+		return errors.Join(refused, why)
 	}
 	desk := s.bareDesk(c, id)
-	status := s.noteProblem(c, refusal).Status
-	refuse(&desk, catalog.Auction{State: desk.Lot.State}, typed, refusal)
+	status := s.noteProblem(c, refused).status
+	refuse(&desk, catalog.Auction{State: desk.Lot.State}, typed, refused)
 	return s.page(c, status, fragments.BidAnswer(desk))
 }
 
@@ -54,15 +55,15 @@ func (s *Server) refusedAnyway(c echo.Context, id int64, typed typedBid, refusal
 // page that follows.
 func (s *Server) acceptedAnyway(c echo.Context, id int64, bid auction.Bid) error {
 	path := components.AuctionPath(id)
-	notice := fragments.PlainAcceptedMessage(localeOf(c.Request()), path, bid)
+	notice := fragments.BlindMessage(localeOf(c.Request()), path, bid)
 	if asksFragment(c.Request()) {
 		desk := s.bareDesk(c, id)
 		desk.Accepted, desk.BidHere, desk.Message = true, true, notice
 		return s.page(c, http.StatusOK, fragments.BidAnswer(desk))
 	}
-	frame, err := s.frame(c, "Your bid was accepted", path)
+	frame, err := s.frame(c, say(c, words.BidAcceptedTitle, nil), path)
 	if err != nil {
-		frame = s.bareFrame(c, "Your bid was accepted", path)
+		frame = s.bareFrame(c, say(c, words.BidAcceptedTitle, nil), path)
 	}
 	return s.page(c, http.StatusOK, pages.Answer(pages.AnswerView{PageView: frame, Text: notice.Text}))
 }

@@ -14,9 +14,11 @@ import (
 	"martelo/app/auction"
 	"martelo/app/catalog"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // bidForm is POST /auctions/{id}/bids from a page: the same bid, typed by a person. The page's script gets its form back, with
@@ -99,7 +101,7 @@ func (s *Server) readTypedBid(c echo.Context) (typedBid, error) {
 // amount reads what was typed, as people of the locale write it.
 func (t typedBid) amount(locale string) (money.Amount, error) {
 	if !t.exact {
-		return money.ReadTyped(t.text, t.currency, components.NotationOf(locale))
+		return money.ReadTyped(t.text, t.currency, words.NotationOf(locale))
 	}
 	decimal, err := money.Parse(t.text)
 	if err != nil {
@@ -107,15 +109,6 @@ func (t typedBid) amount(locale string) (money.Amount, error) {
 	}
 	return decimal.In(t.currency)
 }
-
-// unreadableError says why what was typed is not an amount of the lot's currency.
-type unreadableError struct {
-	currency money.Currency
-	cause    error
-}
-
-func (e *unreadableError) Error() string { return "web: amount: " + e.cause.Error() }
-func (e *unreadableError) Unwrap() error { return e.cause }
 
 func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, typed *typedBid) (auction.Bid, bool, error) {
 	ctx := c.Request().Context()
@@ -126,7 +119,7 @@ func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, type
 	typed.currency = currency
 	amount, err := typed.amount(localeOf(c.Request()))
 	if err != nil {
-		return auction.Bid{}, false, s.refusedBid(&unreadableError{currency: typed.currency, cause: err})
+		return auction.Bid{}, false, s.refusedBid(refusal.Of(fragments.FieldAmount, refusal.Typed{Currency: typed.currency, Cause: err}))
 	}
 	decimal, _ := money.Parse(amount.String())
 	return s.place(ctx, auction.Request{
@@ -136,30 +129,27 @@ func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, type
 }
 
 // answerTyped answers a person.
-func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid auction.Bid, replayed bool, refusal error) error {
+func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid auction.Bid, replayed bool, refused error) error {
 	lot, view, err := s.aroundBid(c, id)
 	switch {
-	case err != nil && refusal == nil:
+	case err != nil && refused == nil:
 		return s.acceptedAnyway(c, id, bid)
 	case err != nil:
-		return s.refusedAnyway(c, id, typed, refusal, err)
+		return s.refusedAnyway(c, id, typed, refused, err)
 	}
 	status := http.StatusOK
-	if refusal == nil {
+	if refused == nil {
 		view.Desk.Accepted = true
-		view.Desk.Message = fragments.AcceptedMessage(view.Lot, bid)
-		if replayed {
-			view.Desk.Message = fragments.ReplayedMessage(view.Lot, bid)
-		}
+		view.Desk.Message = fragments.AcceptedMessage(view.Lot, bid, replayed)
 	} else {
-		status = s.noteProblem(c, refusal).Status
+		status = s.noteProblem(c, refused).status
 		view.Desk.ViewerID = view.ViewerID()
-		refuse(&view.Desk, lot, typed, refusal)
+		refuse(&view.Desk, lot, typed, refused)
 	}
 	switch {
 	case asksFragment(c.Request()):
 		return s.page(c, status, fragments.BidAnswer(view.Desk))
-	case refusal != nil:
+	case refused != nil:
 		return s.page(c, status, pages.Auction(view))
 	}
 	err = s.flash(c, view.Desk.Message.Kind, view.Desk.Message.Text)
@@ -175,7 +165,7 @@ func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid aucti
 
 // refuse puts a refusal on a desk, with what was typed. While the outcome is open the key stays, so that trying again
 // cannot bid twice.
-func refuse(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid, refusal error) {
+func refuse(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid, refused error) {
 	desk.Amount = typed.text
 	if typed.exact {
 		desk.Amount = "" // a button's amount was never in the field
@@ -183,14 +173,61 @@ func refuse(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid, re
 	if desk.Bidding == fragments.BiddingSignIn {
 		desk.SignInURL = signInToBid(lot.ID, typed)
 	}
-	desk.Message, desk.Choices = bidRefusal(desk, lot, typed, refusal)
-	var tooLow *auction.TooLowError
-	var unreadable *unreadableError
-	desk.Wrong = (errors.As(refusal, &tooLow) || errors.As(refusal, &unreadable)) && !(leads(desk) && typed.text == "")
-	var limited *limitedError
-	if errors.Is(refusal, auction.ErrUnavailable) || errors.As(refusal, &limited) {
+	p := describe(refused)
+	if p.status == http.StatusServiceUnavailable || p.status == http.StatusTooManyRequests || p.fault {
 		desk.Key = typed.key.String()
 	}
+	language := words.In(desk.Lot.Locale)
+	unreadable, isUnreadable := unreadableAmount(p)
+	var unconfirmed *auction.UnconfirmedError
+	switch {
+	case errors.As(refused, &unconfirmed):
+		desk.Message = fragments.UnconfirmedMessage(desk.Lot, unconfirmed)
+		desk.Choices = []fragments.Choice{confirmation(language, unconfirmed)}
+	case leads(desk) && (p.code == "bid_too_low" || isUnreadable && typed.text == ""):
+		desk.Message = fragments.LeadingMessage(desk.Lot) // a press more than was meant
+	default:
+		if p.code == "bid_too_low" {
+			amount, _ := typed.amount(desk.Lot.Locale) // it was read before it was refused
+			p = p.with("amount", amount)
+		}
+		desk.Message = fragments.RefusedMessage(p.words(language).Bid)
+		desk.Message.LinkURL, desk.Message.LinkText = wayOut(desk, p, language)
+		desk.Choices = readings(language, unreadable)
+	}
+	desk.Wrong = (p.code == "bid_too_low" || isUnreadable) && !(leads(desk) && typed.text == "")
+}
+
+// unreadableAmount is why what was typed is not an amount of the lot's currency, if that is the problem.
+func unreadableAmount(p problem) (refusal.Typed, bool) {
+	if len(p.fields) == 0 {
+		return refusal.Typed{}, false
+	}
+	typed, ok := p.fields[0].Reason.(refusal.Typed)
+	return typed, ok
+}
+
+// wayOut is the link that leads out of a refusal, if there is one.
+func wayOut(desk *fragments.BidFormView, p problem, language words.Language) (url, text string) {
+	switch {
+	case p.status == http.StatusUnauthorized:
+		return desk.SignInURL, language.Say(words.LinkSignIn, nil)
+	case p.says == "other_viewer":
+		return components.AuctionPath(desk.Lot.ID), language.Say(words.LinkReload, nil)
+	}
+	return "", ""
+}
+
+// readings are the buttons for what a typed amount may mean.
+func readings(language words.Language, unreadable refusal.Typed) []fragments.Choice {
+	var choices []fragments.Choice
+	for _, reading := range unreadable.Readings() {
+		choices = append(choices, fragments.Choice{
+			Name: fragments.FieldQuick, Value: reading.String(),
+			Label: language.Say(words.ChoiceBid, refusal.Figures{"amount": reading}),
+		})
+	}
+	return choices
 }
 
 // signInToBid leads to the sign-in page and back to the lot, with what was typed in its field again.
@@ -202,76 +239,13 @@ func signInToBid(id int64, typed typedBid) string {
 	return components.ReturnURL(components.PathSignIn, back)
 }
 
-// bidRefusal says in words why a bid was refused, and offers what may be answered to a question.
-func bidRefusal(desk *fragments.BidFormView, lot catalog.Auction, typed typedBid, refusal error) (*components.Notice, []fragments.Choice) {
-	var (
-		unreadable  *unreadableError
-		ambiguous   *money.AmbiguousError
-		unconfirmed *auction.UnconfirmedError
-		tooLow      *auction.TooLowError
-		closed      *auction.ClosedError
-		notStarted  *auction.NotStartedError
-		field       *auction.FieldError
-		limited     *limitedError
-	)
-	locale := desk.Lot.Locale
-	switch {
-	case errors.As(refusal, &unconfirmed):
-		return fragments.UnconfirmedMessage(desk.Lot, unconfirmed), []fragments.Choice{confirmation(locale, unconfirmed)}
-	case leads(desk) && (errors.As(refusal, &tooLow) || errors.As(refusal, &unreadable) && typed.text == ""):
-		return fragments.LeadingMessage(desk.Lot), nil // a press more than was meant
-	case errors.As(refusal, &unreadable):
-		message := fragments.AmountMessage(components.AmountProblem(locale, unreadable.currency, unreadable.cause))
-		var readings []fragments.Choice
-		if errors.As(unreadable.cause, &ambiguous) {
-			for _, reading := range ambiguous.Readings {
-				readings = append(readings, fragments.Choice{
-					Name: fragments.FieldQuick, Value: reading.String(), Label: "Bid " + reading.Format(locale),
-				})
-			}
-		}
-		return message, readings
-	case errors.As(refusal, &tooLow):
-		amount, _ := typed.amount(locale) // it was read before it was refused
-		return fragments.TooLowMessage(desk.Lot, amount, tooLow.MinimumBid), nil
-	case errors.As(refusal, &closed):
-		return fragments.ClosedMessage(closed.EndAt, closed.DecidedAt), nil
-	case errors.As(refusal, &notStarted):
-		return fragments.NotStartedMessage(notStarted.StartAt), nil
-	case errors.As(refusal, &field):
-		return fragments.AmountMessage(field.Reason), nil
-	case errors.As(refusal, &limited):
-		return fragments.TooManyMessage(), nil
-	case errors.Is(refusal, errOtherViewer):
-		return fragments.OtherViewerMessage(components.AuctionPath(lot.ID)), nil
-	}
-	for _, plain := range []struct {
-		err     error
-		message func() *components.Notice
-	}{
-		{auction.ErrCancelled, fragments.CancelledMessage},
-		{auction.ErrOwnAuction, fragments.OwnAuctionMessage},
-		{auction.ErrKeyReused, fragments.KeyReusedMessage},
-		{auction.ErrUnavailable, fragments.UnavailableMessage},
-		{auction.ErrForbidden, fragments.ForbiddenMessage},
-	} {
-		if errors.Is(refusal, plain.err) {
-			return plain.message(), nil
-		}
-	}
-	if describe(refusal).Status == http.StatusUnauthorized {
-		return fragments.SignInMessage(desk.SignInURL), nil
-	}
-	return fragments.MalformedMessage(), nil
-}
-
 // leads tells whether the form's person is the highest bidder.
 func leads(desk *fragments.BidFormView) bool {
 	return desk.ViewerID != 0 && desk.Lot.Status == auction.Open && desk.Lot.LeaderID == desk.ViewerID
 }
 
 // confirmation is the button that takes a bid which was asked about: exactly that amount, and those questions.
-func confirmation(locale string, asked *auction.UnconfirmedError) fragments.Choice {
+func confirmation(language words.Language, asked *auction.UnconfirmedError) fragments.Choice {
 	value := asked.Amount.String()
 	if asked.OwnLead {
 		value += " " + confirmOwnLead
@@ -279,5 +253,8 @@ func confirmation(locale string, asked *auction.UnconfirmedError) fragments.Choi
 	if asked.FarAbove {
 		value += " " + confirmFarAbove
 	}
-	return fragments.Choice{Name: fragments.FieldConfirm, Value: value, Label: "Yes, bid " + asked.Amount.Format(locale)}
+	return fragments.Choice{
+		Name: fragments.FieldConfirm, Value: value,
+		Label: language.Say(words.ChoiceConfirm, refusal.Figures{"amount": asked.Amount}),
+	}
 }

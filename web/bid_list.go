@@ -9,9 +9,11 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // bidsDefault is how many bids a list has unless asked otherwise.
@@ -60,7 +62,7 @@ func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error
 		return err
 	}
 	view := pages.BidsView{Title: found.Title, Bids: bids}
-	if view.PageView, err = s.frame(c, "Bids on lot "+components.Number(id), c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.frame(c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI()); err != nil {
 		return err
 	}
 	view.Lot = fragments.LotView{State: found.State, Locale: view.Locale, Now: found.Now}
@@ -74,7 +76,7 @@ func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error
 		view.NextURL = components.BidsPath(id) + queryText(values)
 	}
 	if asksFragment(c.Request()) {
-		return s.page(c, http.StatusOK, fragments.BidTable(view.Lot, bids, view.ViewerID(), "Bids"))
+		return s.page(c, http.StatusOK, fragments.BidTable(view.Lot, bids, view.ViewerID(), say(c, words.CaptionBids, nil)))
 	}
 	return s.page(c, http.StatusOK, pages.Bids(view))
 }

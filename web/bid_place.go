@@ -8,6 +8,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/refusal"
 )
 
 const headerReplayed = "Idempotency-Replayed"
@@ -84,7 +85,7 @@ func (s *Server) mayBidFor(ctx context.Context, who account.Identity, bidderID i
 		return err
 	}
 	if !exists {
-		return &auction.FieldError{Field: "bidderId", Reason: "There is no such bidder."}
+		return refusal.Of("bidderId", refusal.Unknown)
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (s *Server) mayBidFor(ctx context.Context, who account.Identity, bidderID i
 // place brings a bid to the desk unless its bidder bids too often, and counts the answer.
 func (s *Server) place(ctx context.Context, r auction.Request) (auction.Bid, bool, error) {
 	if wait := s.Limits.Bid(ctx, r.BidderID, r.AuctionID, r.Key); wait > 0 {
-		return auction.Bid{}, false, s.refusedBid(&limitedError{wait: wait})
+		return auction.Bid{}, false, s.refusedBid(&limitedError{wait: wait, says: tooManyBids})
 	}
 	bid, replayed, err := s.Auctioneer.Place(ctx, r)
 	switch {
@@ -108,6 +109,6 @@ func (s *Server) place(ctx context.Context, r auction.Request) (auction.Bid, boo
 
 // refusedBid counts a refusal under its code and passes it on.
 func (s *Server) refusedBid(err error) error {
-	s.bids.WithLabelValues(describe(err).Code).Inc()
+	s.bids.WithLabelValues(describe(err).code).Inc()
 	return err
 }

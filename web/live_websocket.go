@@ -14,6 +14,7 @@ import (
 
 	"martelo/app/live"
 	"martelo/app/loop"
+	"martelo/app/refusal"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // pongs and its goodbye ends the connection. The viewer's place is free when the connection is closed, and no sooner.
 func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, id int64) error {
 	if !asksUpgrade(r.Header) {
-		return malformedError("This address speaks WebSocket, version 13: ask for an upgrade.")
+		return malformedError{refusal.NoUpgrade}
 	}
 	viewing := s.viewing(r, s.messages, []int64{id})
 	viewing.Places = webSocketPlaces

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/templates/pages"
 )
 
@@ -13,7 +13,7 @@ import (
 var localLayouts = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
 // readZone reads the name of a time zone.
-func readZone(name string) (*time.Location, *auction.FieldError) {
+func readZone(name string) (*time.Location, *refusal.FieldError) {
 	// Go gives these names meanings of its own, and reads paths.
 	if name == "" || name == "Local" || strings.Contains(name, "..") || strings.HasPrefix(name, "/") {
 		return nil, unknownZone()
@@ -25,18 +25,17 @@ func readZone(name string) (*time.Location, *auction.FieldError) {
 	return zone, nil
 }
 
-func unknownZone() *auction.FieldError {
-	return &auction.FieldError{Field: pages.FieldZone, Reason: "Choose a time zone from the list."}
+func unknownZone() *refusal.FieldError {
+	return refusal.Of(pages.FieldZone, refusal.Unknown)
 }
 
 // localTime reads what clocks in a zone show as a moment, with the offset of that day and not of today. A time that the
 // clocks skip is refused. Of a time that they show twice the offset says which is meant, and without it both are
 // returned to choose from.
-func localTime(field, text, offset string, zone *time.Location) (time.Time, []time.Time, *auction.FieldError) {
-	refuse := func(reason string) *auction.FieldError { return &auction.FieldError{Field: field, Reason: reason} }
+func localTime(field, text, offset string, zone *time.Location) (time.Time, []time.Time, *refusal.FieldError) {
 	shown, layout, ok := parseLocal(text)
 	if !ok {
-		return time.Time{}, nil, refuse("Enter a date and time.")
+		return time.Time{}, nil, refusal.Of(field, refusal.NotLocalTime)
 	}
 	var moments []time.Time
 	// Around a change of clocks there are two offsets; the moment is right if clocks in the zone show the text at it.
@@ -49,8 +48,7 @@ func localTime(field, text, offset string, zone *time.Location) (time.Time, []ti
 	}
 	switch len(moments) {
 	case 0:
-		return time.Time{}, nil, refuse(
-			"Choose another time: clocks in " + zone.String() + " are put forward then and never show this time.")
+		return time.Time{}, nil, refusal.Of(field, refusal.Skipped{Zone: zone.String()})
 	case 1:
 		return moments[0], nil, nil
 	}
@@ -60,8 +58,7 @@ func localTime(field, text, offset string, zone *time.Location) (time.Time, []ti
 		}
 	}
 	slices.SortFunc(moments, time.Time.Compare)
-	return time.Time{}, moments, refuse(
-		"Clocks in " + zone.String() + " show this time twice on that day. Choose which one you mean.")
+	return time.Time{}, moments, refusal.Of(field, refusal.ShownTwice{Zone: zone.String()})
 }
 
 // offsetLayout writes how far a zone's clocks are from UTC, "+02:00".

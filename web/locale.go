@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"slices"
 
+	"martelo/app/refusal"
+	"martelo/templates/words"
+
+	"github.com/labstack/echo/v4"
 	"golang.org/x/text/language"
 )
 
@@ -43,4 +47,12 @@ func knownLocale(locale string) string {
 		return locale
 	}
 	return locales[0]
+}
+
+// languageOf is what a page's sentences are written in.
+func languageOf(c echo.Context) words.Language { return words.In(localeOf(c.Request())) }
+
+// say writes a sentence in the language of a page.
+func say(c echo.Context, key words.Key, figures refusal.Figures) string {
+	return languageOf(c).Say(key, figures)
 }

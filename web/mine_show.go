@@ -11,6 +11,7 @@ import (
 	"martelo/app/catalog"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // myBids is GET /me/bids.
@@ -28,7 +29,7 @@ func (s *Server) myBids(c echo.Context) error {
 		return err
 	}
 	view := pages.MyBidsView{PageSize: catalog.PageMax}
-	if view.PageView, err = s.frame(c, "My bids", c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.frame(c, say(c, words.TitleMyBids, nil), c.Request().URL.RequestURI()); err != nil {
 		return err
 	}
 	slices.SortStableFunc(bids, openFirst)
@@ -71,7 +72,7 @@ func (s *Server) myAuctions(c echo.Context) error {
 		return err
 	}
 	view := pages.MyAuctionsView{PageSize: catalog.PageDefault}
-	if view.PageView, err = s.frame(c, "My lots", c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.frame(c, say(c, words.TitleMyAuctions, nil), c.Request().URL.RequestURI()); err != nil {
 		return err
 	}
 	view.Lots = cards(page.Auctions, view.Locale)

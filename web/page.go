@@ -11,7 +11,6 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
-	"martelo/app/auctioneer"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
@@ -92,19 +91,19 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	} else if from, err := url.Parse(c.Request().Referer()); err == nil && from.Host == c.Request().Host {
 		path = pathAfter(from.RequestURI())
 	}
-	view := pages.ErrorView{Status: p.Status, RequestID: noteOf(c).requestID}
-	switch p.Code {
-	case "own_auction", "has_bids", "auction_cancelled", "idempotency_key_reused", "invalid_field", "malformed_request":
-		view.Advice = p.Detail
-	}
-	if p.advise {
-		view.Headline, view.Advice = p.Title, p.Detail
+	view := pages.ErrorView{Status: p.status, RequestID: noteOf(c).requestID}
+	said := p.words(languageOf(c))
+	switch p.page {
+	case ownAdvice:
+		view.Advice = said.Detail
+	case ownWords:
+		view.Headline, view.Advice = said.Title, said.Detail
 	}
 	var err error
-	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
-		view.PageView = s.bareFrame(c, p.Title, path)
+	if view.PageView, err = s.frame(c, said.Title, path); err != nil {
+		view.PageView = s.bareFrame(c, said.Title, path)
 	}
-	return s.page(c, p.Status, pages.Error(view))
+	return s.page(c, p.status, pages.Error(view))
 }
 
 // flash leaves a message for the next page.
@@ -147,27 +146,13 @@ func (s *Server) seeOther(c echo.Context, path string) error {
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// problems are what a form is refused for, its fields or its being one too many, for the form; false for any other error.
-func problems(err error) (components.Problems, bool) {
-	var fields auction.FieldErrors
-	var one *auction.FieldError
-	var tooMany *auctioneer.TooManyError
-	switch {
-	case errors.As(err, &tooMany):
-		return components.Problems{{Text: tooMany.Advice}}, true
-	case errors.Is(err, auctioneer.ErrKeyReused):
-		return components.Problems{{Text: "This form was published before, with other words or figures in it. Find that lot under My lots; for another one begin with an empty form."}}, true
-	case errors.As(err, &fields):
-	case errors.As(err, &one):
-		fields = auction.FieldErrors{one}
-	default:
+// problems are what a form is refused for, for the form; false for any other error.
+func problems(c echo.Context, err error) (components.Problems, bool) {
+	if err == nil {
 		return nil, false
 	}
-	list := make(components.Problems, len(fields))
-	for i, f := range fields {
-		list[i] = components.Problem{Field: f.Field, Text: f.Reason}
-	}
-	return list, true
+	list := describe(err).forForm(languageOf(c))
+	return list, list != nil
 }
 
 // history is the latest bids as pages show them.

@@ -26,7 +26,7 @@ func FuzzAmountInJSON(f *testing.F) {
 		}
 		decimal, wrong := body.decimal("amount")
 		if wrong != nil {
-			if wrong.Field != "amount" || wrong.Reason == "" {
+			if wrong.Field != "amount" || wrong.Reason == nil {
 				t.Errorf("%q is refused as %+v", text, wrong)
 			}
 			return
@@ -62,8 +62,8 @@ func FuzzObject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		body, err := parseObject(text)
 		if err != nil {
-			if p := describe(err); p.Status != http.StatusBadRequest {
-				t.Errorf("%q is refused with %d", text, p.Status)
+			if p := describe(err); p.status != http.StatusBadRequest {
+				t.Errorf("%q is refused with %d", text, p.status)
 			}
 			return
 		}
@@ -173,8 +173,8 @@ func FuzzForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		values, err := parseForm(body)
 		if err != nil {
-			if p := describe(err); p.Status != http.StatusBadRequest {
-				t.Errorf("%q is refused with %d", body, p.Status)
+			if p := describe(err); p.status != http.StatusBadRequest {
+				t.Errorf("%q is refused with %d", body, p.status)
 			}
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"martelo/app/account"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // passwordChange is POST /me/password: a new password for who knows the old one. Everywhere else
@@ -29,28 +30,27 @@ func (s *Server) passwordChange(c echo.Context) error {
 	switch {
 	case err == nil:
 		who.SessionEpoch, err = s.People.SetPassword(ctx, who.ID, form.Get(pages.FieldNewPassword))
-		list, _ = problems(err)
+		list, _ = problems(c, err)
 		for i := range list {
 			list[i].Field = pages.FieldNewPassword
 		}
 	case errors.Is(err, account.ErrWrongPassword):
 		list = components.Problems{{
-			Field: pages.FieldOldPassword, Text: "This is not your password now. Enter the one you signed in with.",
+			Field: pages.FieldOldPassword, Text: say(c, words.OldPasswordWrong, nil),
 		}}
-	case isLimited(err):
-		list = components.Problems{{Text: tooManyTries(err)}}
+	default:
+		list, _ = problems(c, err)
 	}
 	switch {
 	case err != nil && (len(list) == 0 || !asksPage(c.Request())):
 		return err
 	case err != nil:
-		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{PasswordProblems: list})
+		return s.accountPage(c, s.noteProblem(c, err).status, pages.AccountView{PasswordProblems: list})
 	}
 	if err := s.beginSession(c, who.Person); err != nil {
 		return err
 	}
-	const words = "Your password is changed. You are signed out everywhere else."
-	if err := s.flash(c, components.NoticeGood, words); err != nil {
+	if err := s.flash(c, components.NoticeGood, say(c, words.DonePassword, nil)); err != nil {
 		return err
 	}
 	return s.seeOther(c, components.PathAccount)
@@ -69,11 +69,11 @@ func (s *Server) sessionsEnd(c echo.Context) error {
 	if _, err := s.People.EndSessions(c.Request().Context(), who.ID); err != nil {
 		return err
 	}
-	return s.leaveSession(c, "You are signed out everywhere.")
+	return s.leaveSession(c, words.DoneSignedOutOfAll)
 }
 
 // leaveSession ends the browser's session and says so on the house's front page.
-func (s *Server) leaveSession(c echo.Context, words string) error {
+func (s *Server) leaveSession(c echo.Context, done words.Key) error {
 	ctx, err := s.session(c)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Server) leaveSession(c echo.Context, words string) error {
 	}
 	if n := noteOf(c); signedIn {
 		n.identity = nil
-		if err := s.flash(c, components.NoticeInfo, words); err != nil {
+		if err := s.flash(c, components.NoticeInfo, say(c, done, nil)); err != nil {
 			return err
 		}
 	}

@@ -3,15 +3,14 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 	"time"
 	"unicode/utf8"
 
-	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 // bodyBytesMax is the contract's limit.
@@ -31,7 +30,7 @@ func readBody(_ http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	if err != nil {
-		return nil, malformedError("The body broke off.")
+		return nil, malformedError{refusal.BodyBrokeOff}
 	}
 	return body, nil
 }
@@ -55,14 +54,14 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 // parseObject reads one JSON object and nothing after it. A name that occurs twice is refused: which of the two is meant nobody can know.
 func parseObject(text []byte) (object, error) {
 	if !utf8.Valid(text) {
-		return nil, malformedError("The body is not UTF-8.")
+		return nil, malformedError{refusal.BodyNotUTF8}
 	}
 	if !json.Valid(text) {
-		return nil, malformedError("The body is not JSON.")
+		return nil, malformedError{refusal.BodyNotJSON}
 	}
 	at := skipSpace(text, 0)
 	if text[at] != '{' {
-		return nil, malformedError("The body is not a JSON object.")
+		return nil, malformedError{refusal.BodyNotObject}
 	}
 	members := object{}
 	for at = skipSpace(text, at+1); text[at] != '}'; at = skipSpace(text, at) {
@@ -75,7 +74,7 @@ func parseObject(text []byte) (object, error) {
 			return nil, err
 		}
 		if _, twice := members[key]; twice {
-			return nil, malformedError(fmt.Sprintf("The body has %.40q twice.", key))
+			return nil, malformedError{refusal.NamedTwice{Name: key}}
 		}
 		at = skipSpace(text, skipSpace(text, end)+1) // the colon
 		end = skipValue(text, at)
@@ -90,7 +89,7 @@ func memberName(quoted []byte) (name string, err error) {
 		return string(quoted[1 : len(quoted)-1]), nil
 	}
 	if json.Unmarshal(quoted, &name) != nil {
-		return "", malformedError("The body is not JSON.")
+		return "", malformedError{refusal.BodyNotJSON}
 	}
 	return name, nil
 }
@@ -139,37 +138,37 @@ func (o object) has(field string) bool {
 }
 
 // text reads a string; "" when absent.
-func (o object) text(field string) (string, *auction.FieldError) {
+func (o object) text(field string) (string, *refusal.FieldError) {
 	if !o.has(field) {
 		return "", nil
 	}
 	var text string
 	if o[field][0] != '"' || json.Unmarshal(o[field], &text) != nil {
-		return "", &auction.FieldError{Field: field, Reason: "This is a string."}
+		return "", refusal.Of(field, refusal.NotString)
 	}
 	return text, nil
 }
 
 // integer reads a whole number that fits 64 bits, written as one; 0 when absent.
-func (o object) integer(field string) (int64, *auction.FieldError) {
+func (o object) integer(field string) (int64, *refusal.FieldError) {
 	if !o.has(field) {
 		return 0, nil
 	}
 	n, ok := parseInteger(string(o[field]))
 	if !ok {
-		return 0, &auction.FieldError{Field: field, Reason: "This is a whole number."}
+		return 0, refusal.Of(field, refusal.NotInteger)
 	}
 	return n, nil
 }
 
 // decimal reads an amount of money, a number or a string, exactly as its digits say.
-func (o object) decimal(field string) (money.Decimal, *auction.FieldError) {
+func (o object) decimal(field string) (money.Decimal, *refusal.FieldError) {
 	if !o.has(field) {
-		return money.Decimal{}, &auction.FieldError{Field: field, Reason: "Give an amount."}
+		return money.Decimal{}, refusal.Of(field, refusal.NoAmount)
 	}
 	text := string(o[field])
 	if text[0] == '"' {
-		var wrong *auction.FieldError
+		var wrong *refusal.FieldError
 		if text, wrong = o.text(field); wrong != nil {
 			return money.Decimal{}, wrong
 		}
@@ -177,23 +176,23 @@ func (o object) decimal(field string) (money.Decimal, *auction.FieldError) {
 	return parseDecimal(field, text)
 }
 
-func parseDecimal(field, text string) (money.Decimal, *auction.FieldError) {
+func parseDecimal(field, text string) (money.Decimal, *refusal.FieldError) {
 	decimal, err := money.Parse(text)
 	if err != nil {
-		return decimal, &auction.FieldError{Field: field, Reason: auction.AmountReason(err, money.Currency{})}
+		return decimal, refusal.Of(field, refusal.Amount(err, money.Currency{}))
 	}
 	return decimal, nil
 }
 
 // time reads a moment with its offset, to the microsecond; zero when absent.
-func (o object) time(field string) (time.Time, *auction.FieldError) {
+func (o object) time(field string) (time.Time, *refusal.FieldError) {
 	if !o.has(field) {
 		return time.Time{}, nil
 	}
 	text, wrong := o.text(field)
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if wrong != nil || err != nil || !momentForm.MatchString(text) {
-		return time.Time{}, &auction.FieldError{Field: field, Reason: "This is a time with its offset, such as 2030-01-31T18:00:00Z."}
+		return time.Time{}, refusal.Of(field, refusal.NotMoment)
 	}
 	return t.UTC().Truncate(time.Microsecond), nil
 }
@@ -202,13 +201,13 @@ func (o object) time(field string) (time.Time, *auction.FieldError) {
 var momentForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // object reads an object; empty when absent.
-func (o object) object(field string) (object, *auction.FieldError) {
+func (o object) object(field string) (object, *refusal.FieldError) {
 	if !o.has(field) {
 		return object{}, nil
 	}
 	inner, err := parseObject(o[field])
 	if err != nil {
-		return nil, &auction.FieldError{Field: field, Reason: "This is an object, and each of its names occurs once."}
+		return nil, refusal.Of(field, refusal.NotObject)
 	}
 	return inner, nil
 }

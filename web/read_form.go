@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"martelo/app/refusal"
 	"martelo/templates/components"
 )
 
@@ -51,12 +52,12 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 func parseForm(body string) (url.Values, error) {
 	values, err := url.ParseQuery(body)
 	if err != nil {
-		return nil, malformedError("The form cannot be read.")
+		return nil, malformedError{refusal.FormUnreadable}
 	}
 	for name, fields := range values {
 		for _, value := range append(fields, name) {
 			if !utf8.ValidString(value) {
-				return nil, malformedError("The form is not UTF-8.")
+				return nil, malformedError{refusal.FormNotUTF8}
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 )
 
 const headerKey = "Idempotency-Key"
@@ -70,7 +71,7 @@ func parseInteger(text string) (int64, bool) {
 func query(r *http.Request) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, malformedError("The query of the URL is malformed.")
+		return nil, malformedError{refusal.BadQuery}
 	}
 	return values, nil
 }
@@ -83,8 +84,7 @@ func queryInteger(values url.Values, field string, least, most, otherwise int64)
 	}
 	n, ok := parseInteger(text)
 	if !ok || n < least || n > most {
-		reason := "This is a whole number from " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10) + "."
-		return 0, &auction.FieldError{Field: field, Reason: reason}
+		return 0, refusal.Of(field, refusal.OutOfRange{Min: least, Max: most})
 	}
 	return n, nil
 }

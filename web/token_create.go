@@ -21,11 +21,11 @@ func (s *Server) tokenCreate(c echo.Context) error {
 	name := form.Get(pages.FieldName)
 	token, err := s.People.MakeToken(c.Request().Context(), who.ID, name, false)
 	if err != nil {
-		list, ok := problems(err)
+		list, ok := problems(c, err)
 		if !ok || !asksPage(c.Request()) {
 			return err
 		}
-		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{TokenName: name, Problems: list})
+		return s.accountPage(c, s.noteProblem(c, err).status, pages.AccountView{TokenName: name, Problems: list})
 	}
 	if !asksPage(c.Request()) {
 		return writeJSON(c, http.StatusCreated, mediaJSON, map[string]string{"token": token})

@@ -8,6 +8,7 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/templates/components"
+	"martelo/templates/words"
 )
 
 // tokenRevoke is POST /me/tokens/{id}/revoke.
@@ -30,7 +31,7 @@ func (s *Server) tokenRevoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.flash(c, components.NoticeInfo, "The token was revoked."); err != nil {
+	if err := s.flash(c, components.NoticeInfo, say(c, words.DoneTokenRevoked, nil)); err != nil {
 		return err
 	}
 	return s.seeOther(c, components.PathAccount)

@@ -3,7 +3,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -190,8 +189,4 @@ func readListed[Row any](rows []Row, as func(Row) db.CatalogByEndRow, err error)
 		auctions[i].listed = &listed{endAt: row.ListedEndAt, price: row.ListedPrice}
 	}
 	return auctions, nil
-}
-
-func fieldError(field, format string, values ...any) error {
-	return &auction.FieldError{Field: field, Reason: fmt.Sprintf(format, values...)}
 }

@@ -14,6 +14,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/app/refusal"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -163,7 +164,7 @@ func TestFiltersThatCannotBeRead(t *testing.T) {
 	for field, f := range map[string]catalog.Filter{
 		"status": {Status: "open"}, "sort": {Sort: "end"}, "limit": {Limit: 101}, "seller": {SellerID: -1}, "cursor": {Sort: catalog.SortPrice, Cursor: page.Next},
 	} {
-		var wrong *auction.FieldError
+		var wrong *refusal.FieldError
 		if _, err := h.catalog.List(t.Context(), f); !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%+v: %v, want a refusal of %s", f, err, field)
 		}

@@ -14,8 +14,10 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
+	"martelo/templates/words"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,6 +25,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 const hostileText = `<script>alert(1)</script>"'&`
 
 var (
+	english = words.In("de-DE")
+
 	now = time.Date(2026, time.November, 30, 19, 3, 22, 0, time.UTC)
 	kwd = money.MustCurrency("KWD")
 	key = uuid.MustParse("7d4c1c1e-8f0f-4d56-9c0b-2f2f5a3c9a10")
@@ -80,12 +84,19 @@ func everyFragment() map[string]templ.Component {
 		"bid_form": fragments.BidForm(fragments.BidFormView{Lot: open, Bidding: fragments.BiddingAllowed, Key: key.String()}),
 		"bid_form_refused": fragments.BidForm(fragments.BidFormView{
 			Lot: open, Bidding: fragments.BiddingAllowed, Key: key.String(), BidHere: true, Amount: hostileText, Wrong: true,
-			Message: fragments.AmountMessage(hostileText),
+			Message: fragments.RefusedMessage(hostileText),
 		}),
 		"bid_form_signed_out": fragments.BidForm(fragments.BidFormView{
-			Lot: open, SignInURL: "/signin?next=%2Fauctions%2F42", Message: fragments.SignInMessage("/signin?next=%2Fauctions%2F42"),
+			Lot: open, SignInURL: "/signin?next=%2Fauctions%2F42", Message: &components.Notice{
+				Kind: components.NoticeBad, Text: english.Problem("signed_out", nil).Bid,
+				LinkURL: "/signin?next=%2Fauctions%2F42", LinkText: english.Say(words.LinkSignIn, nil),
+			},
 		}),
-		"bid_form_too_late": fragments.BidForm(fragments.BidFormView{Lot: sold, Bidding: fragments.BiddingAllowed, Message: fragments.ClosedMessage(sold.EndAt, now)}),
+		"bid_form_too_late": fragments.BidForm(fragments.BidFormView{
+			Lot: sold, Bidding: fragments.BiddingAllowed,
+			Message: fragments.RefusedMessage(
+				english.Problem("closed", refusal.Figures{"endTime": sold.EndAt, "serverTime": now}).Bid),
+		}),
 	}
 }
 
@@ -219,11 +230,11 @@ func TestAcceptedMessageSaysWhatCameOfIt(t *testing.T) {
 		kind components.NoticeKind
 		want string
 	}{
-		{"leads", fragments.AcceptedMessage(lot(nil), mine), components.NoticeGood, "accepted: you are the highest bidder."},
-		{"beaten", fragments.AcceptedMessage(lot(nil), theirs), components.NoticeInfo, "outbid since. Bid at least 113,000"},
-		{"won", fragments.AcceptedMessage(lot(close), mine), components.NoticeGood, "you won the lot."},
-		{"lost", fragments.AcceptedMessage(lot(close), theirs), components.NoticeInfo, "was accepted."},
-		{"again", fragments.ReplayedMessage(lot(nil), mine), components.NoticeGood, "counted once"},
+		{"leads", fragments.AcceptedMessage(lot(nil), mine, false), components.NoticeGood, "accepted: you are the highest bidder."},
+		{"beaten", fragments.AcceptedMessage(lot(nil), theirs, false), components.NoticeInfo, "outbid since. Bid at least 113,000"},
+		{"won", fragments.AcceptedMessage(lot(close), mine, false), components.NoticeGood, "you won the lot."},
+		{"lost", fragments.AcceptedMessage(lot(close), theirs, false), components.NoticeInfo, "was accepted."},
+		{"again", fragments.AcceptedMessage(lot(nil), mine, true), components.NoticeGood, "counted once"},
 	}
 	for _, c := range cases {
 		if c.got.Kind != c.kind || !strings.Contains(c.got.Text, c.want) {

@@ -7,6 +7,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
+	"martelo/templates/words"
 )
 
 // AuctionView is the page of one auction.
@@ -88,7 +89,7 @@ func softCloseSentence(soft auction.SoftClose) string {
 	if soft.Window <= 0 {
 		return "The end is fixed: a late bid does not move it."
 	}
-	return "A bid in the last " + components.Span(soft.Window) + " moves the end to " + components.Span(soft.Extend) +
+	return "A bid in the last " + words.Span(soft.Window) + " moves the end to " + words.Span(soft.Extend) +
 		" after that bid, so that others can answer."
 }
 

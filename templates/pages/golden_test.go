@@ -13,9 +13,11 @@ import (
 	"github.com/a-h/templ"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -26,13 +28,14 @@ func everyPage() map[string]templ.Component {
 
 	leading := sampleAuction(sampleState(42), bidder, fragments.BiddingAllowed)
 	leading.Desk.BidHere = true
-	leading.Desk.Message = fragments.AcceptedMessage(leading.Lot, leading.History.Bids[0])
+	leading.Desk.Message = fragments.AcceptedMessage(leading.Lot, leading.History.Bids[0], false)
 
 	late := extended(sampleState(42))
 	late.LeaderID, late.LeaderPaddle, late.BidCount = 11, 1, 23
 	outbid := sampleAuction(late, bidder, fragments.BiddingAllowed)
 	outbid.Desk.BidHere, outbid.Desk.Wrong, outbid.Desk.Amount = true, true, hostileTitle
-	outbid.Desk.Message = fragments.TooLowMessage(outbid.Lot, late.CurrentPrice, late.MinimumBid())
+	tooLow := refusal.Figures{"amount": late.CurrentPrice, "minimumBid": late.MinimumBid()}
+	outbid.Desk.Message = fragments.RefusedMessage(words.In("en-US").Problem("too_low", tooLow).Bid)
 
 	visitor := sampleAuction(withoutBids(sampleState(42)), nil, fragments.BiddingSignIn)
 	visitor.Title, visitor.Description, visitor.Seller.Name = hostileTitle, hostileTitle, hostileTitle

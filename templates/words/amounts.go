@@ -1,7 +1,6 @@
-package components
+package words
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 
@@ -30,27 +29,6 @@ func EditAmount(locale string, a money.Amount) string {
 	return strings.Replace(a.String(), ".", NotationOf(locale).Decimal, 1)
 }
 
-// AmountProblem says in a sentence what is wrong with an amount that money.ReadTyped refused, or asks what was meant.
-// In that case the readings of *money.AmbiguousError make the buttons beside the sentence.
-func AmountProblem(locale string, c money.Currency, err error) string {
-	var ambiguous *money.AmbiguousError
-	switch {
-	case errors.As(err, &ambiguous):
-		readings := make([]string, len(ambiguous.Readings))
-		for i, reading := range ambiguous.Readings {
-			readings[i] = reading.Format(locale)
-		}
-		return "Did you mean " + strings.Join(readings, " or ") + "? Choose the amount."
-	case errors.Is(err, money.ErrTooLarge):
-		return "Enter a smaller amount: at most 12 digits before the decimals."
-	case errors.Is(err, money.ErrTooPrecise) && c.Digits() == 0:
-		return "Enter an amount without decimals: " + c.Code() + " has none."
-	case errors.Is(err, money.ErrTooPrecise):
-		return "Enter at most " + Number(int64(c.Digits())) + " decimals: " + c.Code() + " has no more."
-	}
-	return "Enter an amount in " + c.Code() + ", for example " + ExampleAmount(locale, c) + "."
-}
-
 // ExampleAmount shows how an amount may be written.
 func ExampleAmount(locale string, c money.Currency) string {
 	minor := int64(1250)
@@ -58,4 +36,9 @@ func ExampleAmount(locale string, c money.Currency) string {
 		minor *= 10
 	}
 	return figures(locale, money.FromMinor(minor, c))
+}
+
+// grouped writes a number that is told, with the locale's sign between groups of digits.
+func grouped(locale string, n int64) string {
+	return figures(locale, money.FromMinor(n, money.MustCurrency("JPY")))
 }

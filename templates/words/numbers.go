@@ -1,6 +1,4 @@
-// Package components holds the small parts that pages and fragments share: times, the mark of the house, notices,
-// form fields, and the words for numbers.
-package components
+package words
 
 import (
 	"fmt"
@@ -32,8 +30,8 @@ var timeLayouts = map[TimeStyle]string{
 // FormatTime writes a moment in UTC, as a page without script shows it.
 func FormatTime(t time.Time, style TimeStyle) string { return t.UTC().Format(timeLayouts[style]) }
 
-// machineTime is the form for datetime attributes: exact to the millisecond, so that a countdown is too.
-func machineTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// MachineTime is the form for datetime attributes: exact to the millisecond, so that a countdown is too.
+func MachineTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Left writes how long something still takes, coarser the longer it is. The page's script (function left) writes
 // the same words: "2 d 4 h", "4 h 05 min", "12 min 07 s", "42 s", and "0 s" for the past.
@@ -85,3 +83,7 @@ func plural(n int64, noun string) string {
 
 // Bidder is how a person is shown in bid lists: by the paddle number of this auction, never by name.
 func Bidder(paddle int) string { return "Bidder " + strconv.Itoa(paddle) }
+
+// ExactTime writes a moment as the contract does: RFC 3339 in UTC, to the microsecond that the house
+// decides by.
+func ExactTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
