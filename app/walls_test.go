@@ -15,7 +15,7 @@ var rooms = []string{
 	"app/identity", "app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog",
 	"app/outbox", "app/auctioneer",
 	"templates/words", "templates/components", "templates/fragments", "templates/layouts", "templates/pages",
-	"web", "app",
+	"web/read", "web/stream", "web", "app",
 	// The load tool is a program of its own, which the server does not know.
 	"app/bench/load", "app/bench/report", "app/bench/house", "app/bench",
 }
@@ -25,7 +25,7 @@ var onlyIn = map[string][]string{
 	"github.com/labstack/echo/v4":       {"web"},
 	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/listing", "app/hot", "app/identity", "app", "db/dbtest"},
 	"github.com/a-h/templ":              {"templates", "web"},
-	"github.com/coder/websocket":        {"web"},
+	"github.com/coder/websocket":        {"web/stream"},
 	"github.com/twmb/franz-go":          {"app/outbox"},
 	"martelo/db/dbtest":                 {},
 	"martelo/db/dbtest/published":       {"app/bench"},

@@ -10,24 +10,25 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // signUpShow is GET /signup.
 func (s *Server) signUpShow(c echo.Context) error {
-	return s.signUpPage(c, http.StatusOK, pages.SignUpView{Next: pathAfter(c.QueryParam(pages.FieldNext))})
+	return s.signUpPage(c, http.StatusOK, pages.SignUpView{Next: read.PathAfter(c.QueryParam(pages.FieldNext))})
 }
 
 // signUp is POST /signup.
 func (s *Server) signUp(c echo.Context) error {
-	form, err := readForm(c.Response(), c.Request())
+	form, err := read.Form(c.Request())
 	if err != nil {
 		return err
 	}
-	view := pages.SignUpView{Next: pathAfter(form.Get(pages.FieldNext)), Name: form.Get(pages.FieldName), Email: form.Get(pages.FieldEmail)}
+	view := pages.SignUpView{Next: read.PathAfter(form.Get(pages.FieldNext)), Name: form.Get(pages.FieldName), Email: form.Get(pages.FieldEmail)}
 	person, err := s.makeAccount(c, account.Account{Email: view.Email, Name: view.Name, Password: form.Get(pages.FieldPassword)})
 	if err != nil {
 		list, ok := problems(c, err)
-		if !ok || !asksPage(c.Request()) {
+		if !ok || !read.AsksPage(c.Request()) {
 			return err
 		}
 		view.Problems = list

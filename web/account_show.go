@@ -9,6 +9,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // accountShow is GET /me.
@@ -47,7 +48,7 @@ func (s *Server) accountSell(c echo.Context) error {
 		return err
 	}
 	form := url.Values{}
-	if mediaOf(c.Request()) != "" { // a program may send nothing at all
+	if read.Media(c.Request()) != "" { // a program may send nothing at all
 		if form, err = s.formOf(c); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (s *Server) accountSell(c echo.Context) error {
 		name = who.SellerName // nothing was asked for
 	}
 	err = s.People.StartSelling(c.Request().Context(), who.ID, name)
-	if list, ok := problems(c, err); ok && asksPage(c.Request()) {
+	if list, ok := problems(c, err); ok && read.AsksPage(c.Request()) {
 		view := pages.AccountView{SellerName: name, SellerProblems: list}
 		return s.accountPage(c, s.noteProblem(c, err).status, view)
 	}

@@ -10,13 +10,14 @@ import (
 	"martelo/app/money"
 	"martelo/app/refusal"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // What a field is prefilled with is read back as the same amount, and so is what the page shows.
 func TestShownAmountsAreReadBack(t *testing.T) {
 	codes := currency.GetCurrencyCodes()
 	rapid.Check(t, func(t *rapid.T) {
-		locale := rapid.SampledFrom(locales).Draw(t, "locale")
+		locale := rapid.SampledFrom(read.Locales).Draw(t, "locale")
 		c := money.MustCurrency(rapid.SampledFrom(codes).Draw(t, "currency"))
 		amount := money.FromMinor(rapid.Int64Range(0, 99_999_999_999_999).Draw(t, "minor"), c)
 		if !amount.Biddable() {
@@ -43,7 +44,7 @@ func TestNotationsAreThoseOfTheLocale(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", locale, got, want)
 		}
 	}
-	for _, locale := range locales {
+	for _, locale := range read.Locales {
 		notation := words.NotationOf(locale)
 		if !strings.Contains(".,", notation.Decimal) || notation.Group == notation.Decimal {
 			t.Errorf("%s: %+v", locale, notation)

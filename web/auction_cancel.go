@@ -10,6 +10,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // auctionCancel is POST /auctions/{id}/cancel. It needs no body.
@@ -26,7 +27,7 @@ func (s *Server) auctionCancel(c echo.Context) error {
 		return err
 	}
 	refused := s.Auctioneer.Cancel(c.Request().Context(), id, who.Actor())
-	if asksPage(c.Request()) {
+	if read.AsksPage(c.Request()) {
 		return s.auctionCancelPage(c, id, refused)
 	}
 	if refused != nil {
@@ -36,7 +37,7 @@ func (s *Server) auctionCancel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(cancelled))
+	return writeJSON(c, http.StatusOK, read.MediaJSON, toAuctionJSON(cancelled))
 }
 
 func (s *Server) auctionCancelPage(c echo.Context, id int64, refused error) error {

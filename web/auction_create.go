@@ -12,6 +12,7 @@ import (
 	"martelo/app/money"
 	"martelo/app/refusal"
 	"martelo/templates/components"
+	"martelo/web/read"
 )
 
 // currencyDefault is an auction's currency unless its seller says otherwise.
@@ -19,7 +20,7 @@ const currencyDefault = "USD"
 
 // auctionCreate is POST /auctions.
 func (s *Server) auctionCreate(c echo.Context) error {
-	if mediaOf(c.Request()) == mediaForm {
+	if read.Media(c.Request()) == read.MediaForm {
 		return s.auctionForm(c)
 	}
 	who, err := s.caller(c)
@@ -29,11 +30,11 @@ func (s *Server) auctionCreate(c echo.Context) error {
 	if !who.MaySell() {
 		return errForbidden
 	}
-	key, err := readKey(c.Request().Header)
-	if err != nil && !errors.Is(err, errKeyMissing) { // without one, sending the draft twice opens two auctions
+	key, err := read.Key(c.Request().Header)
+	if err != nil && !errors.Is(err, read.ErrKeyMissing) { // without one, sending the draft twice opens two auctions
 		return err
 	}
-	body, err := readObject(c.Response(), c.Request())
+	body, err := read.ObjectOf(c.Request())
 	if err != nil {
 		return err
 	}
@@ -57,21 +58,21 @@ func (s *Server) answerOpened(c echo.Context, id int64) error {
 		return err
 	}
 	c.Response().Header().Set("Location", components.AuctionPath(id))
-	return writeJSON(c, http.StatusCreated, mediaJSON, toAuctionJSON(opened))
+	return writeJSON(c, http.StatusCreated, read.MediaJSON, toAuctionJSON(opened))
 }
 
 // readDraft reads an auction to be opened, and says all that cannot be read in it. Whether what was read makes an auction is the rulebook's
 // to say.
-func readDraft(body object) (draft auction.Draft, wrong refusal.FieldErrors) {
+func readDraft(body read.Object) (draft auction.Draft, wrong refusal.FieldErrors) {
 	note := func(refused *refusal.FieldError) {
 		if refused != nil {
 			wrong = append(wrong, refused)
 		}
 	}
 	var refused *refusal.FieldError
-	draft.Title, refused = body.text("title")
+	draft.Title, refused = body.Text("title")
 	note(refused)
-	draft.Description, refused = body.text("description")
+	draft.Description, refused = body.Text("description")
 	note(refused)
 	draft.Currency, refused = readCurrency(body)
 	note(refused)
@@ -79,30 +80,30 @@ func readDraft(body object) (draft auction.Draft, wrong refusal.FieldErrors) {
 	note(refused)
 	draft.MinIncrement, refused = readAmount(body, "minIncrement", draft.Currency)
 	note(refused)
-	draft.StartAt, refused = body.time("startTime")
+	draft.StartAt, refused = body.Time("startTime")
 	note(refused)
-	draft.EndAt, refused = body.time("endTime")
+	draft.EndAt, refused = body.Time("endTime")
 	if refused == nil && draft.EndAt.IsZero() {
 		refused = refusal.Of("endTime", refusal.Missing)
 	}
 	note(refused)
 	draft.SoftClose, refused = readSoftClose(body)
 	note(refused)
-	lane, refused := body.text("lane")
+	lane, refused := body.Text("lane")
 	note(refused)
 	draft.Lane = auction.Lane(lane)
-	if lane == "" && !body.has("lane") {
+	if lane == "" && !body.Has("lane") {
 		draft.Lane = auction.Standard
 	}
 	return draft, wrong
 }
 
-func readCurrency(body object) (money.Currency, *refusal.FieldError) {
-	code, refused := body.text("currency")
+func readCurrency(body read.Object) (money.Currency, *refusal.FieldError) {
+	code, refused := body.Text("currency")
 	if refused != nil {
 		return money.Currency{}, refused
 	}
-	if !body.has("currency") {
+	if !body.Has("currency") {
 		code = currencyDefault
 	}
 	return parseCurrency(code)
@@ -117,8 +118,8 @@ func parseCurrency(code string) (money.Currency, *refusal.FieldError) {
 }
 
 // readAmount reads an amount of a currency. Without a currency it only reads the number, since the currency is refused already.
-func readAmount(body object, field string, currency money.Currency) (money.Amount, *refusal.FieldError) {
-	decimal, refused := body.decimal(field)
+func readAmount(body read.Object, field string, currency money.Currency) (money.Amount, *refusal.FieldError) {
+	decimal, refused := body.Decimal(field)
 	if refused != nil || currency.Code() == "" {
 		return money.Amount{}, refused
 	}
@@ -133,9 +134,9 @@ func inCurrency(field string, decimal money.Decimal, currency money.Currency) (m
 	return amount, nil
 }
 
-func readSoftClose(body object) (auction.SoftClose, *refusal.FieldError) {
+func readSoftClose(body read.Object) (auction.SoftClose, *refusal.FieldError) {
 	soft := auction.DefaultSoftClose
-	inner, refused := body.object("softClose")
+	inner, refused := body.Object("softClose")
 	if refused != nil {
 		return soft, refused
 	}
@@ -143,10 +144,10 @@ func readSoftClose(body object) (auction.SoftClose, *refusal.FieldError) {
 		field string
 		into  *time.Duration
 	}{{"windowSeconds", &soft.Window}, {"extendSeconds", &soft.Extend}} {
-		if !inner.has(part.field) {
+		if !inner.Has(part.field) {
 			continue
 		}
-		n, refused := inner.integer(part.field)
+		n, refused := inner.Integer(part.field)
 		// Figures that a Duration cannot hold are as wrong as those that the rulebook refuses.
 		if most := int64(auction.SoftCloseMax / time.Second); refused != nil || n < 0 || n > most {
 			return soft, refusal.Of("softClose", refusal.OutOfRange{Max: most})

@@ -14,6 +14,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 func encodeForm(form pages.CreateForm) []byte {
@@ -31,7 +32,7 @@ func (s *Server) keepAndShow(c echo.Context, who account.Identity, form pages.Cr
 }
 
 func (s *Server) keepForm(c echo.Context, userID int64, form pages.CreateForm) error {
-	key, _ := parseKey(form.Key) // readCreateForm has seen to it
+	key, _ := read.ParseKey(form.Key) // readCreateForm has seen to it
 	return s.Drafts.Keep(c.Request().Context(), userID, key, encodeForm(form))
 }
 
@@ -40,7 +41,7 @@ func (s *Server) keepForm(c echo.Context, userID int64, form pages.CreateForm) e
 func (s *Server) keptForm(
 	c echo.Context, who account.Identity, text string,
 ) (form pages.CreateForm, lotID int64, err error) {
-	key, ok := parseKey(text)
+	key, ok := read.ParseKey(text)
 	if !ok {
 		return form, 0, draft.ErrNone
 	}
@@ -54,7 +55,7 @@ func (s *Server) keptForm(
 // unpublished gives a form a key of its own if its lot is published already and the form has been changed since: that
 // is another lot. If nothing was changed, the form was sent twice, and the lot's id is returned.
 func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.CreateForm) (pages.CreateForm, int64, error) {
-	key, _ := parseKey(form.Key)
+	key, _ := read.ParseKey(form.Key)
 	kept, err := s.Drafts.Find(c.Request().Context(), who.ID, key)
 	switch {
 	case errors.Is(err, draft.ErrNone):
@@ -80,7 +81,7 @@ func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refused erro
 	case errors.Is(refused, errForbidden):
 		notice = words.DraftNotForSeller
 	}
-	if notice == "" || !asksPage(c.Request()) {
+	if notice == "" || !read.AsksPage(c.Request()) {
 		return refused
 	}
 	return s.signInPage(c, s.noteProblem(c, refused).status, pages.SignInView{

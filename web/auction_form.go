@@ -15,6 +15,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // auctionNew is GET /auctions/new: the empty form, or one that is kept.
@@ -23,7 +24,7 @@ func (s *Server) auctionNew(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form := pages.NewCreateForm(newKey(), currencyFor(localeOf(c.Request())), "")
+	form := pages.NewCreateForm(newKey(), currencyFor(read.Locale(c.Request())), "")
 	if key := c.QueryParam(components.QueryDraft); key != "" {
 		kept, lotID, err := s.keptForm(c, who, key)
 		switch {
@@ -59,7 +60,7 @@ func (s *Server) auctionReview(c echo.Context) error {
 	case err != nil:
 		return err
 	}
-	lot := readLot(form, localeOf(c.Request()))
+	lot := readLot(form, read.Locale(c.Request()))
 	opened, err := lot.open(s.Hub.Clock().Now())
 	if err != nil {
 		return s.createRefused(c, form, lot, err)
@@ -82,7 +83,7 @@ func (s *Server) auctionForm(c echo.Context) error {
 	if err != nil {
 		return s.signInAgain(c, form, err)
 	}
-	if !asksPage(c.Request()) {
+	if !read.AsksPage(c.Request()) {
 		return s.publish(c, who, form)
 	}
 	form, lotID, err := s.unpublished(c, who, form)
@@ -98,7 +99,7 @@ func (s *Server) auctionForm(c echo.Context) error {
 	case pages.StepEdit:
 		return s.keepAndShow(c, who, form, components.PathNewAuction)
 	}
-	lot := readLot(form, localeOf(c.Request()))
+	lot := readLot(form, read.Locale(c.Request()))
 	if _, err := lot.open(s.Hub.Clock().Now()); err != nil {
 		return s.createRefused(c, form, lot, err)
 	}
@@ -115,7 +116,7 @@ func (s *Server) seller(c echo.Context) (account.Identity, error) {
 }
 
 func (s *Server) publish(c echo.Context, who account.Identity, form pages.CreateForm) error {
-	lot := readLot(form, localeOf(c.Request()))
+	lot := readLot(form, read.Locale(c.Request()))
 	if _, err := lot.open(s.Hub.Clock().Now()); err != nil {
 		return s.createRefused(c, form, lot, err)
 	}
@@ -125,7 +126,7 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 		return s.createRefused(c, form, lot, err)
 	}
 	noteOf(c).auctionID = id
-	if !asksPage(c.Request()) {
+	if !read.AsksPage(c.Request()) {
 		return s.answerOpened(c, id)
 	}
 	// The lot is published whatever becomes of its form.
@@ -142,7 +143,7 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 // createRefused draws the form again with what is wrong in it.
 func (s *Server) createRefused(c echo.Context, form pages.CreateForm, lot *lotForm, err error) error {
 	list, ok := problems(c, err)
-	if !ok || !asksPage(c.Request()) {
+	if !ok || !read.AsksPage(c.Request()) {
 		return err
 	}
 	for i := range list {

@@ -14,6 +14,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 func readCreateForm(values url.Values) pages.CreateForm {
@@ -27,7 +28,7 @@ func readCreateForm(values url.Values) pages.CreateForm {
 		SoftClose: values.Get(pages.FieldSoftClose) != "", WindowMinutes: typed(pages.FieldWindowMinutes),
 		ExtendMinutes: typed(pages.FieldExtendMinutes), Lane: typed(pages.FieldLane),
 	}
-	if _, ok := parseKey(form.Key); !ok {
+	if _, ok := read.ParseKey(form.Key); !ok {
 		form.Key = newKey() // a form that is not one of ours any more opens an auction of its own
 	}
 	choose(&form, values.Get(components.FieldChoice))
@@ -65,7 +66,7 @@ func readLot(form pages.CreateForm, locale string) *lotForm {
 	if form.Lane == "" { // a form without the choice
 		l.draft.Lane = auction.Standard
 	}
-	l.draft.Key, _ = parseKey(form.Key)
+	l.draft.Key, _ = read.ParseKey(form.Key)
 	var err error
 	if l.draft.Currency, err = money.ParseCurrency(form.Currency); err != nil {
 		l.refuse(pages.FieldCurrency, refusal.Unknown)
@@ -81,7 +82,7 @@ func readLot(form pages.CreateForm, locale string) *lotForm {
 }
 
 func (l *lotForm) readTimes(form pages.CreateForm) {
-	zone, refused := readZone(form.Zone)
+	zone, refused := read.Zone(form.Zone)
 	if refused != nil {
 		l.wrong = append(l.wrong, refused)
 		return
@@ -118,15 +119,15 @@ func (l *lotForm) amount(field, text, locale string) money.Amount {
 }
 
 func (l *lotForm) moment(field, text, offsetField, offset string) time.Time {
-	moment, both, refused := localTime(field, text, offset, l.zone)
+	moment, both, refused := read.LocalTime(field, text, offset, l.zone)
 	if refused != nil {
 		l.wrong = append(l.wrong, refused)
 	}
 	for i, either := range both {
-		shown := refusal.Figures{"time": either.Format("15:04"), "offset": either.Format(offsetLayout)}
+		shown := refusal.Figures{"time": either.Format("15:04"), "offset": either.Format(read.OffsetLayout)}
 		l.choices[field] = append(l.choices[field], components.Choice{
 			Label: l.language.Say([]words.Key{words.ChoiceFirstTime, words.ChoiceSecondTime}[i], shown),
-			Value: offsetField + "=" + either.Format(offsetLayout),
+			Value: offsetField + "=" + either.Format(read.OffsetLayout),
 		})
 	}
 	return moment
@@ -134,7 +135,7 @@ func (l *lotForm) moment(field, text, offsetField, offset string) time.Time {
 
 func (l *lotForm) minutes(field, text string) time.Duration {
 	most := int64(auction.SoftCloseMax / time.Minute)
-	n, ok := parseInteger(text)
+	n, ok := read.Integer(text)
 	if !ok || n < 0 || n > most {
 		l.refuse(field, refusal.OutOfRange{Max: most})
 		return 0

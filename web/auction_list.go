@@ -13,6 +13,7 @@ import (
 	"martelo/app/catalog"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 type auctionListJSON struct {
@@ -22,12 +23,12 @@ type auctionListJSON struct {
 
 // auctionList is GET /auctions, and GET / for people.
 func (s *Server) auctionList(c echo.Context) error {
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
 	filter, wrong := readFilter(values)
-	if asksPage(c.Request()) {
+	if read.AsksPage(c.Request()) {
 		return s.drawnPage(c, func() (int, templ.Component, error) { return s.auctionListPage(c, values, filter, wrong) })
 	}
 	if wrong != nil {
@@ -44,16 +45,16 @@ func (s *Server) auctionList(c echo.Context) error {
 	if page.Next != "" {
 		list.NextCursor = &page.Next
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, list)
+	return writeJSON(c, http.StatusOK, read.MediaJSON, list)
 }
 
 // readFilter reads what a list was asked for. An empty parameter is as good as none.
 func readFilter(values url.Values) (catalog.Filter, error) {
-	limit, err := queryInteger(values, "limit", 1, catalog.PageMax, catalog.PageDefault)
+	limit, err := read.QueryInteger(values, "limit", 1, catalog.PageMax, catalog.PageDefault)
 	if err != nil {
 		return catalog.Filter{}, err
 	}
-	seller, err := queryInteger(values, "seller", 1, math.MaxInt64, 0)
+	seller, err := read.QueryInteger(values, "seller", 1, math.MaxInt64, 0)
 	if err != nil {
 		return catalog.Filter{}, err
 	}
@@ -95,7 +96,7 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 	view.LiveURL = liveCards(page.Auctions, view.Locale)
 	view.NextURL, view.FirstURL = around(c.Request().URL.Path, values, page.Next)
 	view.NewsURL = listNewsURL(values, filter)
-	if asksFragment(c.Request()) {
+	if read.AsksFragment(c.Request()) {
 		return status, liveFragment(view.Lots), nil
 	}
 	return status, pages.List(view), nil

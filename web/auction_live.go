@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,13 +12,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
-	"martelo/app/live"
 	"martelo/app/refusal"
 	"martelo/templates/fragments"
+	"martelo/web/read"
 )
-
-// watchedMax is how many auctions one stream carries: as many as a page of a list has.
-const watchedMax = 100
 
 // The pages' own stream: PathLive?view=…&auctions=…&locale=…. With &have=…, the versions that the
 // page shows, in the order of the auctions, it is an answer that ends at once.
@@ -43,7 +39,7 @@ func (s *Server) auctionEvents(c echo.Context) error {
 
 // manyEvents is GET /events.
 func (s *Server) manyEvents(c echo.Context) error {
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
@@ -68,7 +64,7 @@ func (s *Server) auctionWebSocket(c echo.Context) error {
 
 // pageLive is the pages' own stream of HTML.
 func (s *Server) pageLive(c echo.Context) error {
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
@@ -76,9 +72,9 @@ func (s *Server) pageLive(c echo.Context) error {
 	if view != viewPanel && view != viewCard {
 		return refusal.Of("view", refusal.Unknown)
 	}
-	locale := knownLocale(values.Get("locale"))
+	locale := read.KnownLocale(values.Get("locale"))
 	if values.Has("have") {
-		asked, err := readAsked(values)
+		asked, err := read.Asked(values)
 		if err != nil {
 			return err
 		}
@@ -105,55 +101,11 @@ func liveURL(view, locale string, ids ...int64) string {
 
 // watched reads which auctions a stream is to carry, each once, and checks that there are such auctions.
 func (s *Server) watched(c echo.Context, values url.Values) ([]int64, error) {
-	ids, err := readIDs(values)
+	ids, err := read.AuctionIDs(values)
 	if err != nil {
 		return nil, err
 	}
 	return ids, s.known(c, ids)
-}
-
-func readIDs(values url.Values) ([]int64, error) {
-	ids, ok := parseIDs(values.Get("auctions"))
-	if !ok {
-		return nil, refusal.Of("auctions", refusal.NotList{Max: watchedMax})
-	}
-	return ids, nil
-}
-
-// readAsked reads which auctions a page asks about, and the version that it has of each.
-func readAsked(values url.Values) ([]live.Asked, error) {
-	ids, err := readIDs(values)
-	if err != nil {
-		return nil, err
-	}
-	versions := strings.Split(values.Get("have"), ",")
-	wrong := refusal.Of("have", refusal.NotList{Max: watchedMax})
-	if len(versions) != len(ids) {
-		return nil, wrong
-	}
-	asked := make([]live.Asked, len(ids))
-	for i, id := range ids {
-		version, err := strconv.ParseUint(versions[i], 10, 63)
-		if err != nil {
-			return nil, wrong
-		}
-		asked[i] = live.Asked{Auction: id, Version: int64(version)}
-	}
-	return asked, nil
-}
-
-func parseIDs(text string) ([]int64, bool) {
-	var ids []int64
-	for part := range strings.SplitSeq(text, ",") {
-		id, ok := parseID(part)
-		if !ok || len(ids) == watchedMax {
-			return nil, false
-		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, true
 }
 
 func (s *Server) known(c echo.Context, ids []int64) error {

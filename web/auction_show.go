@@ -13,6 +13,7 @@ import (
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 // auctionShow is GET /auctions/{id}.
@@ -22,14 +23,14 @@ func (s *Server) auctionShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if asksPage(c.Request()) {
+	if read.AsksPage(c.Request()) {
 		return s.drawnPage(c, func() (int, templ.Component, error) { return s.auctionPage(c, id) })
 	}
 	found, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(found))
+	return writeJSON(c, http.StatusOK, read.MediaJSON, toAuctionJSON(found))
 }
 
 func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, error) {
@@ -41,7 +42,7 @@ func (s *Server) auctionPage(c echo.Context, id int64) (int, templ.Component, er
 	if err != nil {
 		return 0, nil, err
 	}
-	if asksFragment(c.Request()) {
+	if read.AsksFragment(c.Request()) {
 		return http.StatusOK, fragments.LivePanel(fragments.LivePanelView{Lot: view.Lot, History: view.History}), nil
 	}
 	// A link on another site fills in nothing: what stands in the field is what the viewer typed.

@@ -14,6 +14,7 @@ import (
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // aroundWithin is how long the answer to a bid waits for what stands around it. The bid is decided by then, and whoever made it is told
@@ -36,13 +37,13 @@ func (s *Server) aroundBid(c echo.Context, id int64) (lot catalog.Auction, view 
 
 // bareDesk is somebody's place at a lot that cannot be read at this moment. The page has it already and takes only the answer.
 func (s *Server) bareDesk(c echo.Context, id int64) fragments.BidFormView {
-	lot := fragments.LotView{State: auction.State{ID: id, Status: auction.Open}, Locale: localeOf(c.Request())}
+	lot := fragments.LotView{State: auction.State{ID: id, Status: auction.Open}, Locale: read.Locale(c.Request())}
 	return fragments.BidFormView{Lot: lot, Bidding: fragments.BiddingAllowed, Key: newKey()}
 }
 
 // refusedAnyway tells somebody why a bid was refused when the page around the answer cannot be had.
 func (s *Server) refusedAnyway(c echo.Context, id int64, typed typedBid, refused, why error) error {
-	if !asksFragment(c.Request()) {
+	if !read.AsksFragment(c.Request()) {
 		return errors.Join(refused, why)
 	}
 	desk := s.bareDesk(c, id)
@@ -55,8 +56,8 @@ func (s *Server) refusedAnyway(c echo.Context, id int64, typed typedBid, refused
 // page that follows.
 func (s *Server) acceptedAnyway(c echo.Context, id int64, bid auction.Bid) error {
 	path := components.AuctionPath(id)
-	notice := fragments.BlindMessage(localeOf(c.Request()), path, bid)
-	if asksFragment(c.Request()) {
+	notice := fragments.BlindMessage(read.Locale(c.Request()), path, bid)
+	if read.AsksFragment(c.Request()) {
 		desk := s.bareDesk(c, id)
 		desk.Accepted, desk.BidHere, desk.Message = true, true, notice
 		return s.page(c, http.StatusOK, fragments.BidAnswer(desk))

@@ -19,6 +19,7 @@ import (
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // bidForm is POST /auctions/{id}/bids from a page: the same bid, typed by a person. The page's script gets its form back, with
@@ -34,7 +35,7 @@ func (s *Server) bidForm(c echo.Context) error {
 	who, err := s.caller(c)
 	if err == nil {
 		typed, err = s.readTypedBid(c)
-	} else if form, unread := readForm(c.Response(), c.Request()); unread == nil {
+	} else if form, unread := read.Form(c.Request()); unread == nil {
 		typed.text = strings.TrimSpace(form.Get(fragments.FieldAmount)) // comes back after signing in
 	}
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *Server) bidForm(c echo.Context) error {
 	} else {
 		bid, replayed, err = s.placeTyped(c, id, who, &typed)
 	}
-	if !asksPage(c.Request()) {
+	if !read.AsksPage(c.Request()) {
 		if err != nil {
 			return err
 		}
@@ -88,12 +89,12 @@ func (s *Server) readTypedBid(c echo.Context) (typedBid, error) {
 	// The pages' own forms carry the key as a field; a program that posts a form may send the header instead.
 	field := form.Get(fragments.FieldKey)
 	if field == "" {
-		typed.key, err = readKey(c.Request().Header)
+		typed.key, err = read.Key(c.Request().Header)
 		return typed, err
 	}
 	var ok bool
-	if typed.key, ok = parseKey(field); !ok {
-		return typed, errKeyInvalid
+	if typed.key, ok = read.ParseKey(field); !ok {
+		return typed, read.ErrKeyInvalid
 	}
 	return typed, nil
 }
@@ -117,7 +118,7 @@ func (s *Server) placeTyped(c echo.Context, id int64, who account.Identity, type
 		return auction.Bid{}, false, s.refusedBid(err)
 	}
 	typed.currency = currency
-	amount, err := typed.amount(localeOf(c.Request()))
+	amount, err := typed.amount(read.Locale(c.Request()))
 	if err != nil {
 		return auction.Bid{}, false, s.refusedBid(refusal.Of(fragments.FieldAmount, refusal.Typed{Currency: typed.currency, Cause: err}))
 	}
@@ -147,7 +148,7 @@ func (s *Server) answerTyped(c echo.Context, id int64, typed typedBid, bid aucti
 		refuse(&view.Desk, lot, typed, refused)
 	}
 	switch {
-	case asksFragment(c.Request()):
+	case read.AsksFragment(c.Request()):
 		return s.page(c, status, fragments.BidAnswer(view.Desk))
 	case refused != nil:
 		return s.page(c, status, pages.Auction(view))

@@ -14,6 +14,7 @@ import (
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // bidsDefault is how many bids a list has unless asked otherwise.
@@ -29,15 +30,15 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
-	after, err := queryInteger(values, "after", 0, math.MaxInt64, 0)
+	after, err := read.QueryInteger(values, "after", 0, math.MaxInt64, 0)
 	if err != nil {
 		return err
 	}
-	limit, err := queryInteger(values, "limit", 1, catalog.BidsMax, bidsDefault)
+	limit, err := read.QueryInteger(values, "limit", 1, catalog.BidsMax, bidsDefault)
 	if err != nil {
 		return err
 	}
@@ -45,14 +46,14 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if asksPage(c.Request()) {
+	if read.AsksPage(c.Request()) {
 		return s.bidListPage(c, id, bids)
 	}
 	list := bidListJSON{Bids: make([]bidJSON, len(bids))}
 	for i, bid := range bids {
 		list.Bids[i] = toBidJSON(bid)
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, list)
+	return writeJSON(c, http.StatusOK, read.MediaJSON, list)
 }
 
 // bidListPage shows a stretch of the log. It does not move: the auction's own page does.
@@ -75,7 +76,7 @@ func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error
 		values.Set("after", components.Number(bids[n-1].Seq))
 		view.NextURL = components.BidsPath(id) + queryText(values)
 	}
-	if asksFragment(c.Request()) {
+	if read.AsksFragment(c.Request()) {
 		return s.page(c, http.StatusOK, fragments.BidTable(view.Lot, bids, view.ViewerID(), say(c, words.CaptionBids, nil)))
 	}
 	return s.page(c, http.StatusOK, pages.Bids(view))

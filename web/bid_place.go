@@ -9,13 +9,14 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/app/refusal"
+	"martelo/web/read"
 )
 
 const headerReplayed = "Idempotency-Replayed"
 
 // bidPlace is POST /auctions/{id}/bids.
 func (s *Server) bidPlace(c echo.Context) error {
-	if mediaOf(c.Request()) == mediaForm {
+	if read.Media(c.Request()) == read.MediaForm {
 		return s.bidForm(c)
 	}
 	who, err := s.caller(c)
@@ -37,9 +38,9 @@ func (s *Server) bidPlace(c echo.Context) error {
 func answerBid(c echo.Context, bid auction.Bid, replayed bool) error {
 	if replayed {
 		c.Response().Header().Set(headerReplayed, "true")
-		return writeJSON(c, http.StatusOK, mediaJSON, toBidJSON(bid))
+		return writeJSON(c, http.StatusOK, read.MediaJSON, toBidJSON(bid))
 	}
-	return writeJSON(c, http.StatusCreated, mediaJSON, toBidJSON(bid))
+	return writeJSON(c, http.StatusCreated, read.MediaJSON, toBidJSON(bid))
 }
 
 // readBid reads a bid and whose it is. Only a service token names somebody else.
@@ -48,23 +49,23 @@ func (s *Server) readBid(c echo.Context, who account.Identity) (auction.Request,
 	if err != nil {
 		return auction.Request{}, err
 	}
-	key, err := readKey(c.Request().Header)
+	key, err := read.Key(c.Request().Header)
 	if err != nil {
 		return auction.Request{}, err
 	}
-	body, err := readObject(c.Response(), c.Request())
+	body, err := read.ObjectOf(c.Request())
 	if err != nil {
 		return auction.Request{}, err
 	}
-	amount, wrong := body.decimal("amount")
+	amount, wrong := body.Decimal("amount")
 	if wrong != nil {
 		return auction.Request{}, wrong
 	}
-	bidderID, wrong := body.integer("bidderId")
+	bidderID, wrong := body.Integer("bidderId")
 	if wrong != nil {
 		return auction.Request{}, wrong
 	}
-	if !body.has("bidderId") {
+	if !body.Has("bidderId") {
 		bidderID = who.ID
 	}
 	if err := s.mayBidFor(c.Request().Context(), who, bidderID); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"martelo/app/loop"
+	"martelo/web/read"
 )
 
 const (
@@ -71,7 +72,7 @@ type healthJSON struct {
 
 // healthLive is GET /healthz: the process answers.
 func (s *Server) healthLive(c echo.Context) error {
-	return writeJSON(c, http.StatusOK, mediaJSON, healthJSON{Status: "alive", Away: []string{}})
+	return writeJSON(c, http.StatusOK, read.MediaJSON, healthJSON{Status: "alive", Away: []string{}})
 }
 
 // healthReady is GET /readyz: whether bids can be taken. Without Redis they can.
@@ -79,7 +80,7 @@ func (s *Server) healthReady(c echo.Context) error {
 	health, status := healthJSON{Status: "ready", Away: []string{}}, http.StatusOK
 	if s.leaving.Load() {
 		health.Status = "leaving"
-		return writeJSON(c, http.StatusServiceUnavailable, mediaJSON, health)
+		return writeJSON(c, http.StatusServiceUnavailable, read.MediaJSON, health)
 	}
 	ctx := c.Request().Context()
 	var database, redis error
@@ -95,7 +96,7 @@ func (s *Server) healthReady(c echo.Context) error {
 	if redis != nil {
 		health.Away = append(health.Away, "redis")
 	}
-	return writeJSON(c, status, mediaJSON, health)
+	return writeJSON(c, status, read.MediaJSON, health)
 }
 
 // healthMetrics is GET /metrics.

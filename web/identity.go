@@ -12,6 +12,7 @@ import (
 
 	"martelo/app/account"
 	"martelo/templates/components"
+	"martelo/web/read"
 )
 
 const (
@@ -104,7 +105,7 @@ func (s *Server) signedIn(c echo.Context) (account.Identity, error) {
 func (s *Server) personal(draw echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		_, err := s.caller(c)
-		if errors.Is(err, errUnauthenticated) && !asksFragment(c.Request()) {
+		if errors.Is(err, errUnauthenticated) && !read.AsksFragment(c.Request()) {
 			return s.seeOther(c, components.ReturnURL(components.PathSignIn, c.Request().URL.RequestURI()))
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // myBids is GET /me/bids.
@@ -20,7 +21,7 @@ func (s *Server) myBids(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *Server) myAuctions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 // Where a session keeps a message for the next page.
@@ -39,7 +40,7 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 
 func answerPage(c echo.Context, status int, html *content) error {
 	vary := "Accept, Accept-Language, Cookie, HX-Request"
-	if isLotShow(c.Request()) {
+	if read.IsLotShow(c.Request()) {
 		vary += ", User-Agent"
 	}
 	c.Response().Header().Set("Vary", vary)
@@ -53,7 +54,7 @@ func (s *Server) frame(c echo.Context, title, path string) (layouts.PageView, er
 		return layouts.PageView{}, err
 	}
 	return layouts.PageView{
-		Title: title, Locale: localeOf(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
+		Title: title, Locale: read.Locale(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
 		House: s.House,
 	}, nil
 }
@@ -78,7 +79,7 @@ func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 
 // bareFrame is a frame for nobody in particular, when it cannot be known who looks.
 func (s *Server) bareFrame(c echo.Context, title, path string) layouts.PageView {
-	return layouts.PageView{Title: title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
+	return layouts.PageView{Title: title, Locale: read.Locale(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
 }
 
 // errorPage tells a person what did not work. It must not fail for the reason it tells of.
@@ -86,10 +87,10 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	path := "/"
 	if c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead {
 		path = c.Request().URL.RequestURI()
-	} else if id, ok := parseID(c.Param("id")); ok {
+	} else if id, ok := read.ID(c.Param("id")); ok {
 		path = components.AuctionPath(id) // what was posted concerned this lot
 	} else if from, err := url.Parse(c.Request().Referer()); err == nil && from.Host == c.Request().Host {
-		path = pathAfter(from.RequestURI())
+		path = read.PathAfter(from.RequestURI())
 	}
 	view := pages.ErrorView{Status: p.status, RequestID: noteOf(c).requestID}
 	said := p.words(languageOf(c))
@@ -163,7 +164,7 @@ func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView
 // onlyPage refuses a page that has no other representation to whoever does not accept one.
 func onlyPage(draw echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !asksPage(c.Request()) {
+		if !read.AsksPage(c.Request()) {
 			return auction.ErrNotFound
 		}
 		return draw(c)

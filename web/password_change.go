@@ -9,6 +9,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // passwordChange is POST /me/password: a new password for who knows the old one. Everywhere else
@@ -42,7 +43,7 @@ func (s *Server) passwordChange(c echo.Context) error {
 		list, _ = problems(c, err)
 	}
 	switch {
-	case err != nil && (len(list) == 0 || !asksPage(c.Request())):
+	case err != nil && (len(list) == 0 || !read.AsksPage(c.Request())):
 		return err
 	case err != nil:
 		return s.accountPage(c, s.noteProblem(c, err).status, pages.AccountView{PasswordProblems: list})

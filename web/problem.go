@@ -18,28 +18,20 @@ import (
 	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // Refusals of this room. What they mean to a client stands in the table below, beside those of the
 // rooms behind it.
 var (
-	errKeyMissing       = errors.New("web: no Idempotency-Key")
-	errKeyInvalid       = errors.New("web: Idempotency-Key is not one UUID")
-	errUnauthenticated  = errors.New("web: nobody is signed in")
-	errBadToken         = errors.New("web: the token is not one of ours")
-	errForbidden        = errors.New("web: not for this account")
-	errOtherViewer      = errors.New("web: a form of somebody else")
-	errNeedsSession     = errors.New("web: a token cannot do this")
-	errDemoElsewhere    = errors.New("web: a demo account signs in from another machine")
-	errCrossOrigin      = errors.New("web: sent by another site")
-	errTooLarge         = errors.New("web: body over the limit")
-	errUnsupportedMedia = errors.New("web: body of another type")
+	errUnauthenticated = errors.New("web: nobody is signed in")
+	errBadToken        = errors.New("web: the token is not one of ours")
+	errForbidden       = errors.New("web: not for this account")
+	errOtherViewer     = errors.New("web: a form of somebody else")
+	errNeedsSession    = errors.New("web: a token cannot do this")
+	errDemoElsewhere   = errors.New("web: a demo account signs in from another machine")
+	errCrossOrigin     = errors.New("web: sent by another site")
 )
-
-// malformedError refuses a request that cannot be read.
-type malformedError struct{ reason refusal.Reason }
-
-func (e malformedError) Error() string { return "web: malformed: " + string(e.reason.Code()) }
 
 // limitedError refuses what comes too often.
 type limitedError struct {
@@ -99,8 +91,8 @@ var plainProblems = []struct {
 	page       pageWords
 	atForm     bool
 }{
-	{errKeyMissing, 400, "idempotency_key_missing", "key_missing", ofStatus, false},
-	{errKeyInvalid, 400, "idempotency_key_invalid", "key_invalid", ofStatus, false},
+	{read.ErrKeyMissing, 400, "idempotency_key_missing", "key_missing", ofStatus, false},
+	{read.ErrKeyInvalid, 400, "idempotency_key_invalid", "key_invalid", ofStatus, false},
 	{errUnauthenticated, 401, "unauthenticated", "signed_out", ofStatus, false},
 	{errBadToken, 401, "unauthenticated", "bad_token", ofStatus, false},
 	{account.ErrUnknownToken, 401, "unauthenticated", "bad_token", ofStatus, false},
@@ -119,8 +111,8 @@ var plainProblems = []struct {
 	{echo.ErrMethodNotAllowed, 405, "method_not_allowed", "method_not_allowed", ofStatus, false},
 	{auction.ErrCancelled, 409, "auction_cancelled", "cancelled", ownAdvice, false},
 	{auction.ErrHasBids, 409, "has_bids", "has_bids", ownAdvice, false},
-	{errTooLarge, 413, "too_large", "too_large", ofStatus, false},
-	{errUnsupportedMedia, 415, "unsupported_media_type", "unsupported_media", ofStatus, false},
+	{read.ErrTooLarge, 413, "too_large", "too_large", ofStatus, false},
+	{read.ErrUnsupportedMedia, 415, "unsupported_media_type", "unsupported_media", ofStatus, false},
 	{auctioneer.ErrKeyReused, 422, "idempotency_key_reused", "lot_key_reused", ownAdvice, true},
 	{auction.ErrKeyReused, 422, "idempotency_key_reused", "key_reused", ownAdvice, false},
 	{catalog.ErrSearchCrowd, 503, "unavailable", "search_crowd", ownWords, false},
@@ -158,7 +150,7 @@ func describe(err error) problem {
 // names.
 func describeFigures(err error) (problem, bool) {
 	var (
-		malformed  malformedError
+		malformed  read.MalformedError
 		limited    *limitedError
 		tooLow     *auction.TooLowError
 		open       *auction.UnconfirmedError
@@ -177,8 +169,8 @@ func describeFigures(err error) (problem, bool) {
 		}, true
 	case errors.As(err, &malformed):
 		return problem{
-			status: http.StatusBadRequest, code: "malformed_request", says: string(malformed.reason.Code()),
-			figures: malformed.reason.Figures(), page: ownAdvice,
+			status: http.StatusBadRequest, code: "malformed_request", says: string(malformed.Reason.Code()),
+			figures: malformed.Reason.Figures(), page: ownAdvice,
 		}, true
 	case errors.As(err, &tooLow):
 		return tooLowProblem(tooLow), true
@@ -324,10 +316,10 @@ func (s *Server) answerError(err error, c echo.Context) {
 	}
 	var failed error
 	switch {
-	case asksFragment(c.Request()):
+	case read.AsksFragment(c.Request()):
 		text := p.words(languageOf(c)).Detail
 		failed = s.page(c, p.status, components.NoticeBox(components.Notice{Kind: components.NoticeBad, Text: text}))
-	case asksPage(c.Request()):
+	case read.AsksPage(c.Request()):
 		failed = s.errorPage(c, p)
 	default:
 		if p.status == http.StatusUnauthorized {

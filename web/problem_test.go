@@ -10,6 +10,7 @@ import (
 	"martelo/app/money"
 	"martelo/app/refusal"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // Whatever is refused has words in the table of each language: a title and a detail for programs, and
@@ -33,7 +34,7 @@ func TestEveryProblemHasWords(t *testing.T) {
 		refusal.BodyBrokeOff, refusal.BodyNotUTF8, refusal.BodyNotJSON, refusal.BodyNotObject, refusal.FormUnreadable,
 		refusal.FormNotUTF8, refusal.BadQuery, refusal.NoUpgrade, refusal.NamedTwice{Name: "a"},
 	} {
-		errs = append(errs, malformedError{reason})
+		errs = append(errs, read.MalformedError{Reason: reason})
 	}
 	for _, err := range errs {
 		p := describe(err)

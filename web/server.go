@@ -1,5 +1,5 @@
-// Package web is the only room that speaks HTTP: it reads requests, asks the rooms that know, and answers in JSON, in pages or in
-// fragments of pages. One URL has them all; what a client accepts decides.
+// Package web has the handlers: each reads a request, asks the rooms that know, and answers in JSON, with a
+// page or with a fragment of one. One URL has them all; what a client accepts decides.
 package web
 
 import (
@@ -23,6 +23,7 @@ import (
 	"martelo/static"
 	"martelo/templates/components"
 	"martelo/templates/layouts"
+	"martelo/web/stream"
 )
 
 const (
@@ -72,7 +73,7 @@ type Server struct {
 	Deps
 	echo     *echo.Echo
 	sessions *scs.SessionManager
-	streams  *Streams
+	streams  *stream.Streams
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
@@ -97,7 +98,7 @@ func New(deps Deps) *Server {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.answerError
 	e.IPExtractor = addressOf(deps.TrustedProxies)
-	s.streams = NewStreams(deps.Hub, s.drawLive, e.IPExtractor)
+	s.streams = stream.New(deps.Hub, s.drawLive, e.IPExtractor)
 	e.Use(s.observe, s.watchProxies(), s.headers, s.sameOrigin())
 	s.routes()
 	return s

@@ -13,11 +13,12 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // signInShow is GET /signin. Who is signed in already is led on.
 func (s *Server) signInShow(c echo.Context) error {
-	next := pathAfter(c.QueryParam(pages.FieldNext))
+	next := read.PathAfter(c.QueryParam(pages.FieldNext))
 	viewer, err := s.viewer(c)
 	if err != nil {
 		return err
@@ -30,11 +31,11 @@ func (s *Server) signInShow(c echo.Context) error {
 
 // signIn is POST /signin.
 func (s *Server) signIn(c echo.Context) error {
-	form, err := readForm(c.Response(), c.Request())
+	form, err := read.Form(c.Request())
 	if err != nil {
 		return err
 	}
-	view := pages.SignInView{Next: pathAfter(form.Get(pages.FieldNext)), Email: form.Get(pages.FieldEmail)}
+	view := pages.SignInView{Next: read.PathAfter(form.Get(pages.FieldNext)), Email: form.Get(pages.FieldEmail)}
 	if lot, ok := carriedForm(form); ok {
 		view.Carried = lot.Fields()
 	}
@@ -44,7 +45,7 @@ func (s *Server) signIn(c echo.Context) error {
 		if errors.Is(err, account.ErrWrongPassword) {
 			list[0].Field = pages.FieldEmail
 		}
-		if !ok || !asksPage(c.Request()) {
+		if !ok || !read.AsksPage(c.Request()) {
 			return err
 		}
 		view.Problems = list

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"martelo/web/read"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 )
@@ -113,8 +115,8 @@ func (s *Server) drawnPage(c echo.Context, draw func() (int, templ.Component, er
 		}
 		return s.page(c, status, drawing)
 	}
-	key := localeOf(c.Request()) + " " + c.Request().URL.RequestURI()
-	if asksFragment(c.Request()) {
+	key := read.Locale(c.Request()) + " " + c.Request().URL.RequestURI()
+	if read.AsksFragment(c.Request()) {
 		key = "fragment " + key
 	}
 	status, html, err := s.shared.draw(key, func() (int, *content, error) {

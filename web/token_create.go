@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 // tokenCreate is POST /me/tokens. The token is on this one answer and nowhere else.
@@ -22,13 +23,13 @@ func (s *Server) tokenCreate(c echo.Context) error {
 	token, err := s.People.MakeToken(c.Request().Context(), who.ID, name, false)
 	if err != nil {
 		list, ok := problems(c, err)
-		if !ok || !asksPage(c.Request()) {
+		if !ok || !read.AsksPage(c.Request()) {
 			return err
 		}
 		return s.accountPage(c, s.noteProblem(c, err).status, pages.AccountView{TokenName: name, Problems: list})
 	}
-	if !asksPage(c.Request()) {
-		return writeJSON(c, http.StatusCreated, mediaJSON, map[string]string{"token": token})
+	if !read.AsksPage(c.Request()) {
+		return writeJSON(c, http.StatusCreated, read.MediaJSON, map[string]string{"token": token})
 	}
 	return s.accountPage(c, http.StatusCreated, pages.AccountView{NewToken: token})
 }

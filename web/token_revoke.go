@@ -9,6 +9,7 @@ import (
 	"martelo/app/auction"
 	"martelo/templates/components"
 	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // tokenRevoke is POST /me/tokens/{id}/revoke.
@@ -17,7 +18,7 @@ func (s *Server) tokenRevoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	id, ok := parseID(c.Param("id"))
+	id, ok := read.ID(c.Param("id"))
 	if !ok {
 		return auction.ErrNotFound
 	}

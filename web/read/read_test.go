@@ -1,7 +1,8 @@
-package web
+package read
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,7 +25,7 @@ func FuzzAmountInJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		decimal, wrong := body.decimal("amount")
+		decimal, wrong := body.Decimal("amount")
 		if wrong != nil {
 			if wrong.Field != "amount" || wrong.Reason == nil {
 				t.Errorf("%q is refused as %+v", text, wrong)
@@ -62,8 +63,8 @@ func FuzzObject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		body, err := parseObject(text)
 		if err != nil {
-			if p := describe(err); p.status != http.StatusBadRequest {
-				t.Errorf("%q is refused with %d", text, p.status)
+			if !errors.As(err, new(MalformedError)) {
+				t.Errorf("%q is refused with %v", text, err)
 			}
 			return
 		}
@@ -73,11 +74,11 @@ func FuzzObject(f *testing.F) {
 			t.Errorf("%q is read as %d members, encoding/json says %d, %v", text, len(body), len(same), err)
 		}
 		for field := range body {
-			body.text(field)
-			body.integer(field)
-			body.decimal(field)
-			body.time(field)
-			if inner, wrong := body.object(field); wrong == nil && inner == nil {
+			body.Text(field)
+			body.Integer(field)
+			body.Decimal(field)
+			body.Time(field)
+			if inner, wrong := body.Object(field); wrong == nil && inner == nil {
 				t.Errorf("%q: no object and no refusal", text)
 			}
 		}
@@ -89,9 +90,9 @@ func FuzzKey(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		key, err := readKey(http.Header{headerKey: {text}})
+		key, err := Key(http.Header{HeaderKey: {text}})
 		if err != nil {
-			if err != errKeyMissing && err != errKeyInvalid {
+			if err != ErrKeyMissing && err != ErrKeyInvalid {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
@@ -99,10 +100,10 @@ func FuzzKey(f *testing.F) {
 		if key.String() != strings.ToLower(text) {
 			t.Errorf("%q is read as %s", text, key)
 		}
-		if twice, err := readKey(http.Header{headerKey: {text, strings.ToUpper(text)}}); err != nil || twice != key {
+		if twice, err := Key(http.Header{HeaderKey: {text, strings.ToUpper(text)}}); err != nil || twice != key {
 			t.Errorf("%q twice: %v", text, err)
 		}
-		if _, err := readKey(http.Header{headerKey: {text, uuid.NewString()}}); err != errKeyInvalid {
+		if _, err := Key(http.Header{HeaderKey: {text, uuid.NewString()}}); err != ErrKeyInvalid {
 			t.Errorf("%q and another: %v", text, err)
 		}
 	})
@@ -117,7 +118,7 @@ func FuzzMoment(f *testing.F) {
 		if err != nil || !utf8.ValidString(text) {
 			return
 		}
-		got, wrong := object{"t": encoded}.time("t")
+		got, wrong := Object{"t": encoded}.Time("t")
 		if wrong != nil || text == "" {
 			return
 		}
@@ -144,7 +145,7 @@ func FuzzIDs(f *testing.F) {
 			}
 			seen[id] = true
 		}
-		if len(ids) == 0 || len(ids) > watchedMax {
+		if len(ids) == 0 || len(ids) > WatchedMax {
 			t.Errorf("%q is read as %d ids", text, len(ids))
 		}
 	})
@@ -157,10 +158,10 @@ func FuzzAccept(f *testing.F) {
 	f.Fuzz(func(t *testing.T, accept, contentType string) {
 		r := httptest.NewRequest(http.MethodGet, "/auctions", nil)
 		r.Header = http.Header{"Accept": {accept}, "Content-Type": {contentType}}
-		if asksPage(r) && !strings.Contains(strings.ToLower(accept), "text/html") {
+		if AsksPage(r) && !strings.Contains(strings.ToLower(accept), "text/html") {
 			t.Errorf("Accept %q gets a page", accept)
 		}
-		if asksPage(r) && mediaOf(r) == mediaJSON {
+		if AsksPage(r) && Media(r) == MediaJSON {
 			t.Errorf("an API call of %q gets a page", contentType)
 		}
 	})
@@ -173,8 +174,8 @@ func FuzzForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		values, err := parseForm(body)
 		if err != nil {
-			if p := describe(err); p.status != http.StatusBadRequest {
-				t.Errorf("%q is refused with %d", body, p.status)
+			if !errors.As(err, new(MalformedError)) {
+				t.Errorf("%q is refused with %v", body, err)
 			}
 			return
 		}
@@ -194,7 +195,7 @@ func FuzzPathAfter(f *testing.F) {
 	}
 	house, _ := url.Parse("https://house.example/signin")
 	f.Fuzz(func(t *testing.T, next string) {
-		path := pathAfter(next)
+		path := PathAfter(next)
 		// As a browser reads it: backslashes are slashes, tabs and line ends are nothing.
 		browser := strings.NewReplacer(`\`, "/", "\t", "", "\n", "", "\r", "").Replace(path)
 		led, err := house.Parse(browser)
@@ -211,11 +212,11 @@ func FuzzLocalTime(f *testing.F) {
 	f.Add("2030-10-06T02:15", "Australia/Lord_Howe") // a change of half an hour
 	f.Add("2011-12-30T12:00", "Pacific/Apia")        // a day that did not exist
 	f.Fuzz(func(t *testing.T, text, zoneName string) {
-		zone, wrong := readZone(zoneName)
+		zone, wrong := Zone(zoneName)
 		if wrong != nil {
 			return
 		}
-		moment, both, wrong := localTime("endTime", text, "", zone)
+		moment, both, wrong := LocalTime("endTime", text, "", zone)
 		if wrong != nil {
 			if len(both) == 0 {
 				return
@@ -259,11 +260,11 @@ func TestLocalTimes(t *testing.T) {
 		{"2030-01-01 00:00", "UTC", ""},
 		{"2030-1-1T0:00", "UTC", ""},
 	} {
-		zone, wrong := readZone(c.zone)
+		zone, wrong := Zone(c.zone)
 		if wrong != nil {
 			t.Fatal(wrong)
 		}
-		moment, both, refused := localTime("endTime", c.text, "", zone)
+		moment, both, refused := LocalTime("endTime", c.text, "", zone)
 		if refused == nil {
 			both = []time.Time{moment}
 		}
@@ -275,26 +276,23 @@ func TestLocalTimes(t *testing.T) {
 			t.Errorf("%s in %s is %v, %v, want %q", c.text, c.zone, got, refused, c.want)
 		}
 	}
-	zone, _ := readZone("Europe/Berlin")
+	zone, _ := Zone("Europe/Berlin")
 	for offset, want := range map[string]string{"+02:00": "2030-10-27T00:30:00Z", "+01:00": "2030-10-27T01:30:00Z"} {
-		moment, _, refused := localTime("endTime", "2030-10-27T02:30", offset, zone)
+		moment, _, refused := LocalTime("endTime", "2030-10-27T02:30", offset, zone)
 		if refused != nil || moment.UTC().Format(time.RFC3339) != want {
 			t.Errorf("at %s: %v %v", offset, moment.UTC(), refused)
 		}
 	}
-	if _, both, refused := localTime("endTime", "2030-10-27T02:30", "+05:00", zone); refused == nil || len(both) != 2 {
+	if _, both, refused := LocalTime("endTime", "2030-10-27T02:30", "+05:00", zone); refused == nil || len(both) != 2 {
 		t.Errorf("an offset of neither: %v %v", both, refused)
 	}
 }
 
 func TestEveryLocaleIsWrittenItsOwnWay(t *testing.T) {
-	for _, locale := range locales {
+	for _, locale := range Locales {
 		r := &http.Request{Header: http.Header{"Accept-Language": {locale}}}
-		if got := localeOf(r); got != locale {
+		if got := Locale(r); got != locale {
 			t.Errorf("a reader of %s gets %s", locale, got)
 		}
-	}
-	if len(locales)*2 > pagesMax {
-		t.Errorf("%d locales in two views are more than the %d live views there may be", len(locales), pagesMax)
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package read
 
 import (
 	"slices"
@@ -12,8 +12,8 @@ import (
 // localLayouts are how browsers send a local time, without and with seconds.
 var localLayouts = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
-// readZone reads the name of a time zone.
-func readZone(name string) (*time.Location, *refusal.FieldError) {
+// Zone reads the name of a time zone.
+func Zone(name string) (*time.Location, *refusal.FieldError) {
 	// Go gives these names meanings of its own, and reads paths.
 	if name == "" || name == "Local" || strings.Contains(name, "..") || strings.HasPrefix(name, "/") {
 		return nil, unknownZone()
@@ -29,10 +29,10 @@ func unknownZone() *refusal.FieldError {
 	return refusal.Of(pages.FieldZone, refusal.Unknown)
 }
 
-// localTime reads what clocks in a zone show as a moment, with the offset of that day and not of today. A time that the
+// LocalTime reads what clocks in a zone show as a moment, with the offset of that day and not of today. A time that the
 // clocks skip is refused. Of a time that they show twice the offset says which is meant, and without it both are
 // returned to choose from.
-func localTime(field, text, offset string, zone *time.Location) (time.Time, []time.Time, *refusal.FieldError) {
+func LocalTime(field, text, offset string, zone *time.Location) (time.Time, []time.Time, *refusal.FieldError) {
 	shown, layout, ok := parseLocal(text)
 	if !ok {
 		return time.Time{}, nil, refusal.Of(field, refusal.NotLocalTime)
@@ -53,7 +53,7 @@ func localTime(field, text, offset string, zone *time.Location) (time.Time, []ti
 		return moments[0], nil, nil
 	}
 	for _, moment := range moments {
-		if moment.Format(offsetLayout) == offset {
+		if moment.Format(OffsetLayout) == offset {
 			return moment, nil, nil
 		}
 	}
@@ -61,8 +61,8 @@ func localTime(field, text, offset string, zone *time.Location) (time.Time, []ti
 	return time.Time{}, moments, refusal.Of(field, refusal.ShownTwice{Zone: zone.String()})
 }
 
-// offsetLayout writes how far a zone's clocks are from UTC, "+02:00".
-const offsetLayout = "-07:00"
+// OffsetLayout writes how far a zone's clocks are from UTC, "+02:00".
+const OffsetLayout = "-07:00"
 
 // parseLocal reads the text as if clocks showed UTC.
 func parseLocal(text string) (shown time.Time, layout string, ok bool) {

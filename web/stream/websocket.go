@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"martelo/app/live"
 	"martelo/app/loop"
 	"martelo/app/refusal"
+	"martelo/web/read"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // pongs and its goodbye ends the connection. The viewer's place is free when the connection is closed, and no sooner.
 func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, id int64) error {
 	if !asksUpgrade(r.Header) {
-		return malformedError{refusal.NoUpgrade}
+		return read.MalformedError{Reason: refusal.NoUpgrade}
 	}
 	viewing := s.viewing(r, s.messages, []int64{id})
 	viewing.Places = webSocketPlaces
@@ -47,8 +48,8 @@ func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, id int64) er
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
-	go loop.Guard(slog.Default(), "web: listen", func() { listen(ctx, conn, cancel) })
-	go loop.Guard(slog.Default(), "web: ping", func() { s.ping(ctx, conn, cancel) })
+	go loop.Guard(slog.Default(), "stream: listen", func() { listen(ctx, conn, cancel) })
+	go loop.Guard(slog.Default(), "stream: ping", func() { s.ping(ctx, conn, cancel) })
 	ended := viewer.Watch(ctx, func(frames [][]byte) error {
 		ctx, cancel := context.WithTimeout(ctx, streamWriteWithin)
 		defer cancel()
@@ -77,7 +78,7 @@ func (k *hijackKeeper) Hijack() (conn net.Conn, buffered *bufio.ReadWriter, err 
 }
 
 // errSpoke is why a connection ends whose client sent a message.
-var errSpoke = errors.New("web: a WebSocket's client sent a message")
+var errSpoke = errors.New("stream: a WebSocket's client sent a message")
 
 // listen ends a connection whose client leaves or sends a message. Pings, pongs and the goodbye are the library's.
 func listen(ctx context.Context, conn *websocket.Conn, end context.CancelCauseFunc) {
@@ -104,7 +105,7 @@ func farewell(raw net.Conn, conn *websocket.Conn, why error) {
 
 // ping cuts a connection whose other end has vanished.
 func (s *Streams) ping(ctx context.Context, conn *websocket.Conn, end context.CancelCauseFunc) {
-	ticker := time.NewTicker(s.pingEvery)
+	ticker := time.NewTicker(s.PingEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -112,7 +113,7 @@ func (s *Streams) ping(ctx context.Context, conn *websocket.Conn, end context.Ca
 			return
 		case <-ticker.C:
 		}
-		within, cancel := context.WithTimeout(ctx, s.pongWithin)
+		within, cancel := context.WithTimeout(ctx, s.PongWithin)
 		err := conn.Ping(within)
 		cancel()
 		if err != nil {

@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/live"
+	"martelo/templates/words"
 )
 
 // The data of the contract's live events.
@@ -41,7 +42,7 @@ func jsonLive(name string, frame func(event string, data any) []byte) *live.Repr
 		Price:  func(u auction.Update, now time.Time) []byte { return frame("price", toPriceJSON(u.State, now)) },
 		Closed: func(u auction.Update, _ time.Time) []byte { return frame("closed", toClosedJSON(u.State)) },
 		Clock: func(now time.Time, _ bool) []byte {
-			return frame("clock", clockJSON{ServerTime: formatTime(now)})
+			return frame("clock", clockJSON{ServerTime: words.ExactTime(now)})
 		},
 	}
 }
@@ -66,13 +67,13 @@ func jsonMessages() *live.Representation {
 func toPriceJSON(s auction.State, now time.Time) priceJSON {
 	return priceJSON{
 		AuctionID: s.ID, Version: s.Version, Seq: s.BidCount,
-		CurrentPrice: s.CurrentPrice.String(), MinimumBid: s.MinimumBid().String(), LeaderID: orNull(s.LeaderID),
-		BidCount: s.BidCount, Status: s.Status, EndTime: formatTime(s.EndAt), ServerTime: formatTime(now),
+		CurrentPrice: s.CurrentPrice.String(), MinimumBid: s.MinimumBid().String(), LeaderID: OrNull(s.LeaderID),
+		BidCount: s.BidCount, Status: s.Status, EndTime: words.ExactTime(s.EndAt), ServerTime: words.ExactTime(now),
 	}
 }
 
 func toClosedJSON(s auction.State) closedJSON {
-	closed := closedJSON{AuctionID: s.ID, Status: s.Status, ClosedAt: formatTime(s.ClosedAt)}
+	closed := closedJSON{AuctionID: s.ID, Status: s.Status, ClosedAt: words.ExactTime(s.ClosedAt)}
 	if result := s.Result(); result.WinnerID != 0 {
 		price := result.HammerPrice.String()
 		closed.WinnerID, closed.HammerPrice = &result.WinnerID, &price
@@ -84,7 +85,15 @@ func toClosedJSON(s auction.State) closedJSON {
 func mustJSON(value any) []byte {
 	encoded, err := json.Marshal(value)
 	if err != nil {
-		panic("web: " + err.Error())
+		panic("stream: " + err.Error())
 	}
 	return encoded
+}
+
+// OrNull is an id for the house's JSON, in which nobody is null.
+func OrNull(id int64) *int64 {
+	if id == 0 {
+		return nil
+	}
+	return &id
 }

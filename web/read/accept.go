@@ -1,35 +1,30 @@
-package web
+package read
 
 import (
-	"bytes"
-	"encoding/json"
 	"iter"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"martelo/templates/components"
 )
 
+// The types of the bodies that the house reads.
 const (
-	mediaJSON = "application/json"
-	mediaForm = "application/x-www-form-urlencoded"
-	mediaHTML = "text/html; charset=utf-8"
+	MediaJSON = "application/json"
+	MediaForm = "application/x-www-form-urlencoded"
 )
 
-// asksPage tells whether the answer is to be HTML. Where there is JSON too, HTML goes to whoever names it; what is sent as JSON is the
+// AsksPage tells whether the answer is to be HTML. Where there is JSON too, HTML goes to whoever names it; what is sent as JSON is the
 // API's and answered in kind. Where there are only pages, whoever accepts one gets it.
-func asksPage(r *http.Request) bool {
+func AsksPage(r *http.Request) bool {
 	named, accepts := acceptsHTML(r.Header)
 	if named {
-		return accepts && mediaOf(r) != mediaJSON
+		return accepts && Media(r) != MediaJSON
 	}
-	return accepts && (onlyPageAt(r) || isLotShow(r) && previewsLinks(r.UserAgent()))
+	return accepts && (onlyPageAt(r) || IsLotShow(r) && previewsLinks(r.UserAgent()))
 }
 
 // acceptsHTML reads the Accept header: whether it names text/html itself, and whether it lets HTML through at all. Without the header
@@ -95,8 +90,8 @@ func onlyPageAt(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, components.PathAccount+"/")
 }
 
-// isLotShow tells whether a request asks for one lot, whose representation depends on the client's name too.
-func isLotShow(r *http.Request) bool {
+// IsLotShow tells whether a request asks for one lot, whose representation depends on the client's name too.
+func IsLotShow(r *http.Request) bool {
 	if !reads(r) {
 		return false
 	}
@@ -123,11 +118,11 @@ func previewsLinks(userAgent string) bool {
 	return slices.ContainsFunc(previewers, func(name string) bool { return strings.Contains(userAgent, name) })
 }
 
-// asksFragment tells whether a page's script asks for the part of a page that changes.
-func asksFragment(r *http.Request) bool { return asksPage(r) && r.Header.Get("HX-Request") == "true" }
+// AsksFragment tells whether a page's script asks for the part of a page that changes.
+func AsksFragment(r *http.Request) bool { return AsksPage(r) && r.Header.Get("HX-Request") == "true" }
 
-// mediaOf is the type of a request's body, "" when it says none or nonsense. Text must be UTF-8.
-func mediaOf(r *http.Request) string {
+// Media is the type of a request's body, "" when it says none or nonsense. Text must be UTF-8.
+func Media(r *http.Request) string {
 	values := r.Header.Values("Content-Type")
 	if len(values) != 1 {
 		return ""
@@ -141,15 +136,3 @@ func mediaOf(r *http.Request) string {
 	}
 	return media
 }
-
-// writeJSON encodes a value whole before it writes anything.
-func writeJSON(c echo.Context, status int, media string, value any) error {
-	var body bytes.Buffer
-	if err := json.NewEncoder(&body).Encode(value); err != nil {
-		return err
-	}
-	return send(c, status, media, &content{plain: body.Bytes()})
-}
-
-// formatTime writes a moment as the contract does: RFC 3339 in UTC, to the microsecond that the house decides by.
-func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }

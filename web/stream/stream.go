@@ -1,4 +1,6 @@
-package web
+// Package stream sends live updates: server-sent events of JSON and of HTML, and WebSockets. What it sends
+// comes from app/live, once for all viewers.
+package stream
 
 import (
 	"bytes"
@@ -25,7 +27,7 @@ const (
 )
 
 // Streams serves live updates. Its methods expect what the caller has checked: that the auctions exist (Hub.Known) and that each is named
-// once. They return an error only while nothing has been written: a *live.Refusal (503 with its RetryAfter), or a malformedError.
+// once. They return an error only while nothing has been written: a *live.Refusal (503 with its RetryAfter), or a read.MalformedError.
 //
 // Nothing may wrap the writer that buffers, compresses or limits the time of an answer.
 type Streams struct {
@@ -35,14 +37,15 @@ type Streams struct {
 	messages *live.Representation
 	address  func(*http.Request) string
 
-	pingEvery, pongWithin time.Duration // what tests shorten
+	// How often a WebSocket is asked whether it is there, and how long it has to answer: what tests shorten.
+	PingEvery, PongWithin time.Duration
 }
 
-// NewStreams makes the streams of a hub. Address tells who is asking, behind whatever proxies there are.
-func NewStreams(hub *live.Hub, render PageRenderer, address func(*http.Request) string) *Streams {
+// New makes the streams of a hub. Address tells who is asking, behind whatever proxies there are.
+func New(hub *live.Hub, render PageRenderer, address func(*http.Request) string) *Streams {
 	return &Streams{
 		hub: hub, pages: pageEvents{render: render}, events: jsonEvents(), messages: jsonMessages(), address: address,
-		pingEvery: pingEvery, pongWithin: pongWithin,
+		PingEvery: pingEvery, PongWithin: pongWithin,
 	}
 }
 

@@ -1,4 +1,4 @@
-package web
+package read
 
 import (
 	"bytes"
@@ -16,35 +16,35 @@ import (
 // bodyBytesMax is the contract's limit.
 const bodyBytesMax = 64 << 10
 
-// readBody reads a body of at most bodyBytesMax. It returns errTooLarge, errUnsupportedMedia for one that is packed, or a malformedError for
+// Body reads a body of at most bodyBytesMax. It returns ErrTooLarge, ErrUnsupportedMedia for one that is packed, or a MalformedError for
 // one that breaks off or does not come in time.
-func readBody(_ http.ResponseWriter, r *http.Request) ([]byte, error) {
+func Body(r *http.Request) ([]byte, error) {
 	if r.ContentLength > bodyBytesMax {
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, errUnsupportedMedia
+		return nil, ErrUnsupportedMedia
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	if len(body) > bodyBytesMax {
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	if err != nil {
-		return nil, malformedError{refusal.BodyBrokeOff}
+		return nil, MalformedError{Reason: refusal.BodyBrokeOff}
 	}
 	return body, nil
 }
 
-// object is a JSON object as it was sent: its members are read one by one, so that an amount is never a float and a field that is
+// Object is a JSON object as it was sent: its members are read one by one, so that an amount is never a float and a field that is
 // wrong can be named. Members nobody asks for are ignored; null is as good as absent.
-type object map[string]json.RawMessage
+type Object map[string]json.RawMessage
 
-// readObject reads the body of an API call. It returns errUnsupportedMedia, errTooLarge or a malformedError.
-func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
-	if mediaOf(r) != mediaJSON {
-		return nil, errUnsupportedMedia
+// ObjectOf reads the body of an API call. It returns ErrUnsupportedMedia, ErrTooLarge or a MalformedError.
+func ObjectOf(r *http.Request) (Object, error) {
+	if Media(r) != MediaJSON {
+		return nil, ErrUnsupportedMedia
 	}
-	body, err := readBody(w, r)
+	body, err := Body(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +52,18 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 }
 
 // parseObject reads one JSON object and nothing after it. A name that occurs twice is refused: which of the two is meant nobody can know.
-func parseObject(text []byte) (object, error) {
+func parseObject(text []byte) (Object, error) {
 	if !utf8.Valid(text) {
-		return nil, malformedError{refusal.BodyNotUTF8}
+		return nil, MalformedError{Reason: refusal.BodyNotUTF8}
 	}
 	if !json.Valid(text) {
-		return nil, malformedError{refusal.BodyNotJSON}
+		return nil, MalformedError{Reason: refusal.BodyNotJSON}
 	}
 	at := skipSpace(text, 0)
 	if text[at] != '{' {
-		return nil, malformedError{refusal.BodyNotObject}
+		return nil, MalformedError{Reason: refusal.BodyNotObject}
 	}
-	members := object{}
+	members := Object{}
 	for at = skipSpace(text, at+1); text[at] != '}'; at = skipSpace(text, at) {
 		if text[at] == ',' {
 			at = skipSpace(text, at+1)
@@ -74,7 +74,7 @@ func parseObject(text []byte) (object, error) {
 			return nil, err
 		}
 		if _, twice := members[key]; twice {
-			return nil, malformedError{refusal.NamedTwice{Name: key}}
+			return nil, MalformedError{Reason: refusal.NamedTwice{Name: key}}
 		}
 		at = skipSpace(text, skipSpace(text, end)+1) // the colon
 		end = skipValue(text, at)
@@ -89,7 +89,7 @@ func memberName(quoted []byte) (name string, err error) {
 		return string(quoted[1 : len(quoted)-1]), nil
 	}
 	if json.Unmarshal(quoted, &name) != nil {
-		return "", malformedError{refusal.BodyNotJSON}
+		return "", MalformedError{Reason: refusal.BodyNotJSON}
 	}
 	return name, nil
 }
@@ -131,15 +131,15 @@ func skipValue(text []byte, at int) int {
 	return at
 }
 
-// has tells whether a member is there and not null.
-func (o object) has(field string) bool {
+// Has tells whether a member is there and not null.
+func (o Object) Has(field string) bool {
 	value, found := o[field]
 	return found && !bytes.Equal(value, []byte("null"))
 }
 
-// text reads a string; "" when absent.
-func (o object) text(field string) (string, *refusal.FieldError) {
-	if !o.has(field) {
+// Text reads a string; "" when absent.
+func (o Object) Text(field string) (string, *refusal.FieldError) {
+	if !o.Has(field) {
 		return "", nil
 	}
 	var text string
@@ -149,27 +149,27 @@ func (o object) text(field string) (string, *refusal.FieldError) {
 	return text, nil
 }
 
-// integer reads a whole number that fits 64 bits, written as one; 0 when absent.
-func (o object) integer(field string) (int64, *refusal.FieldError) {
-	if !o.has(field) {
+// Integer reads a whole number that fits 64 bits, written as one; 0 when absent.
+func (o Object) Integer(field string) (int64, *refusal.FieldError) {
+	if !o.Has(field) {
 		return 0, nil
 	}
-	n, ok := parseInteger(string(o[field]))
+	n, ok := Integer(string(o[field]))
 	if !ok {
 		return 0, refusal.Of(field, refusal.NotInteger)
 	}
 	return n, nil
 }
 
-// decimal reads an amount of money, a number or a string, exactly as its digits say.
-func (o object) decimal(field string) (money.Decimal, *refusal.FieldError) {
-	if !o.has(field) {
+// Decimal reads an amount of money, a number or a string, exactly as its digits say.
+func (o Object) Decimal(field string) (money.Decimal, *refusal.FieldError) {
+	if !o.Has(field) {
 		return money.Decimal{}, refusal.Of(field, refusal.NoAmount)
 	}
 	text := string(o[field])
 	if text[0] == '"' {
 		var wrong *refusal.FieldError
-		if text, wrong = o.text(field); wrong != nil {
+		if text, wrong = o.Text(field); wrong != nil {
 			return money.Decimal{}, wrong
 		}
 	}
@@ -184,12 +184,12 @@ func parseDecimal(field, text string) (money.Decimal, *refusal.FieldError) {
 	return decimal, nil
 }
 
-// time reads a moment with its offset, to the microsecond; zero when absent.
-func (o object) time(field string) (time.Time, *refusal.FieldError) {
-	if !o.has(field) {
+// Time reads a moment with its offset, to the microsecond; zero when absent.
+func (o Object) Time(field string) (time.Time, *refusal.FieldError) {
+	if !o.Has(field) {
 		return time.Time{}, nil
 	}
-	text, wrong := o.text(field)
+	text, wrong := o.Text(field)
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if wrong != nil || err != nil || !momentForm.MatchString(text) {
 		return time.Time{}, refusal.Of(field, refusal.NotMoment)
@@ -200,10 +200,10 @@ func (o object) time(field string) (time.Time, *refusal.FieldError) {
 // momentForm is RFC 3339's; time.Parse alone would take more, such as a comma before the fraction.
 var momentForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
-// object reads an object; empty when absent.
-func (o object) object(field string) (object, *refusal.FieldError) {
-	if !o.has(field) {
-		return object{}, nil
+// Object reads an object; empty when absent.
+func (o Object) Object(field string) (Object, *refusal.FieldError) {
+	if !o.Has(field) {
+		return Object{}, nil
 	}
 	inner, err := parseObject(o[field])
 	if err != nil {

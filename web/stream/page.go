@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func (p *pageEvents) as(view, locale string) (*live.Representation, error) {
 		return as, nil
 	}
 	if len(p.all) >= pagesMax {
-		return nil, fmt.Errorf("web: more than %d live views, last %q in %q", pagesMax, view, locale)
+		return nil, fmt.Errorf("stream: more than %d live views, last %q in %q", pagesMax, view, locale)
 	}
 	draw := func(u auction.Update, now time.Time) []byte {
 		if drawn := p.render(view, locale, u, now); len(drawn) > 0 {
