@@ -28,11 +28,11 @@ func (s *Server) signUp(c echo.Context) error {
 	person, err := s.makeAccount(c, account.Account{Email: view.Email, Name: view.Name, Password: form.Get(pages.FieldPassword)})
 	if err != nil {
 		list, ok := problems(c, err)
-		if !ok || !read.AsksPage(c.Request()) {
+		if !ok {
 			return err
 		}
 		view.Problems = list
-		return s.signUpPage(c, s.noteProblem(c, err).status, view)
+		return s.refused(c, err, func(status int) error { return s.signUpPage(c, status, view) })
 	}
 	if err := s.beginSession(c, person); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Server) makeAccount(c echo.Context, a account.Account) (account.Person,
 }
 
 func (s *Server) signUpPage(c echo.Context, status int, view pages.SignUpView) (err error) {
-	if view.PageView, err = s.frame(c, say(c, words.TitleSignUp, nil), components.PathSignUp); err != nil {
+	if view.PageView, err = s.pageView(c, say(c, words.TitleSignUp, nil), components.PathSignUp); err != nil {
 		return err
 	}
 	return s.page(c, status, pages.SignUp(view))

@@ -27,7 +27,7 @@ func (s *Server) accountPage(c echo.Context, status int, view pages.AccountView)
 	if err != nil {
 		return err
 	}
-	if view.PageView, err = s.frame(c, say(c, words.TitleAccount, nil), components.PathAccount); err != nil {
+	if view.PageView, err = s.pageView(c, say(c, words.TitleAccount, nil), components.PathAccount); err != nil {
 		return err
 	}
 	view.Email, view.OpenSelling = who.Email, s.OpenSelling
@@ -61,9 +61,9 @@ func (s *Server) accountSell(c echo.Context) error {
 		name = who.SellerName // nothing was asked for
 	}
 	err = s.People.StartSelling(c.Request().Context(), who.ID, name)
-	if list, ok := problems(c, err); ok && read.AsksPage(c.Request()) {
+	if list, ok := problems(c, err); ok {
 		view := pages.AccountView{SellerName: name, SellerProblems: list}
-		return s.accountPage(c, s.noteProblem(c, err).status, view)
+		return s.refused(c, err, func(status int) error { return s.accountPage(c, status, view) })
 	}
 	if err != nil {
 		return err

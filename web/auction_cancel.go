@@ -10,7 +10,6 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
-	"martelo/web/read"
 )
 
 // auctionCancel is POST /auctions/{id}/cancel. It needs no body.
@@ -27,17 +26,16 @@ func (s *Server) auctionCancel(c echo.Context) error {
 		return err
 	}
 	refused := s.Auctioneer.Cancel(c.Request().Context(), id, who.Actor())
-	if read.AsksPage(c.Request()) {
-		return s.auctionCancelPage(c, id, refused)
-	}
-	if refused != nil {
-		return refused
-	}
-	cancelled, err := s.Catalog.One(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, read.MediaJSON, toAuctionJSON(cancelled))
+	return answer(c,
+		func() error {
+			if refused != nil {
+				return refused
+			}
+			return s.auctionAsJSON(c, http.StatusOK, id)
+		},
+		func() error { return s.auctionCancelPage(c, id, refused) },
+		nil,
+	)
 }
 
 func (s *Server) auctionCancelPage(c echo.Context, id int64, refused error) error {
@@ -59,7 +57,7 @@ func (s *Server) auctionCancelPage(c echo.Context, id int64, refused error) erro
 	if err != nil {
 		return err
 	}
-	p := s.noteProblem(c, refused)
+	p := s.logProblem(c, refused)
 	view.CancelProblem = p.words(languageOf(c)).Detail
 	return s.page(c, p.status, pages.Auction(view))
 }

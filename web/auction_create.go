@@ -47,7 +47,7 @@ func (s *Server) auctionCreate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	noteOf(c).auctionID = id
+	logOf(c).auctionID = id
 	return s.answerOpened(c, id)
 }
 

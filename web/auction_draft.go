@@ -81,12 +81,14 @@ func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refused erro
 	case errors.Is(refused, errForbidden):
 		notice = words.DraftNotForSeller
 	}
-	if notice == "" || !read.AsksPage(c.Request()) {
+	if notice == "" {
 		return refused
 	}
-	return s.signInPage(c, s.noteProblem(c, refused).status, pages.SignInView{
-		Next: components.PathNewAuction, Carried: form.Fields(),
-		Notice: &components.Notice{Kind: components.NoticeBad, Text: say(c, notice, nil)},
+	return s.refused(c, refused, func(status int) error {
+		return s.signInPage(c, status, pages.SignInView{
+			Next: components.PathNewAuction, Carried: form.Fields(),
+			Notice: &components.Notice{Kind: components.NoticeBad, Text: say(c, notice, nil)},
+		})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"golang.org/x/text/language"
 
@@ -83,9 +84,15 @@ func (s *Server) auctionForm(c echo.Context) error {
 	if err != nil {
 		return s.signInAgain(c, form, err)
 	}
-	if !read.AsksPage(c.Request()) {
-		return s.publish(c, who, form)
-	}
+	return answer(c,
+		func() error { return s.publish(c, who, form) },
+		func() error { return s.takeStep(c, who, form, step) },
+		nil,
+	)
+}
+
+// takeStep does what the form's button says.
+func (s *Server) takeStep(c echo.Context, who account.Identity, form pages.CreateForm, step string) error {
 	form, lotID, err := s.unpublished(c, who, form)
 	if err != nil {
 		return err
@@ -125,12 +132,19 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 	if err != nil {
 		return s.createRefused(c, form, lot, err)
 	}
-	noteOf(c).auctionID = id
-	if !read.AsksPage(c.Request()) {
-		return s.answerOpened(c, id)
-	}
-	// The lot is published whatever becomes of its form.
-	if err := s.Drafts.Publish(c.Request().Context(), who.ID, lot.draft.Key, encodeForm(form), id); err != nil {
+	logOf(c).auctionID = id
+	return answer(c,
+		func() error { return s.answerOpened(c, id) },
+		func() error { return s.showPublished(c, who, form, lot.draft.Key, id) },
+		nil,
+	)
+}
+
+// showPublished leads to a new lot's page. The lot is published whatever becomes of its form.
+func (s *Server) showPublished(
+	c echo.Context, who account.Identity, form pages.CreateForm, key uuid.UUID, id int64,
+) error {
+	if err := s.Drafts.Publish(c.Request().Context(), who.ID, key, encodeForm(form), id); err != nil {
 		s.Log.Warn("web: a published lot's form was not kept", "auctionId", id, "error", err)
 	}
 	done := say(c, words.DonePublished, refusal.Figures{"lot": id})
@@ -143,33 +157,33 @@ func (s *Server) publish(c echo.Context, who account.Identity, form pages.Create
 // createRefused draws the form again with what is wrong in it.
 func (s *Server) createRefused(c echo.Context, form pages.CreateForm, lot *lotForm, err error) error {
 	list, ok := problems(c, err)
-	if !ok || !read.AsksPage(c.Request()) {
+	if !ok {
 		return err
 	}
 	for i := range list {
 		list[i].Label = pages.CreateLabel(list[i].Field)
 		list[i].Choices = lot.choices[list[i].Field]
 	}
-	return s.createPage(c, s.noteProblem(c, err).status, form, list)
+	return s.refused(c, err, func(status int) error { return s.createPage(c, status, form, list) })
 }
 
 func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, wrong components.Problems) error {
-	frame, err := s.frame(c, say(c, words.TitleNewAuction, nil), components.PathNewAuction)
+	view, err := s.pageView(c, say(c, words.TitleNewAuction, nil), components.PathNewAuction)
 	if err != nil {
 		return err
 	}
 	return s.page(c, status, pages.Create(pages.CreateView{
-		PageView: frame, Form: form, Problems: wrong, OffersHot: s.Auctioneer.OffersHot(c.Request().Context()),
+		PageView: view, Form: form, Problems: wrong, OffersHot: s.Auctioneer.OffersHot(c.Request().Context()),
 	}))
 }
 
 func (s *Server) reviewPage(c echo.Context, form pages.CreateForm, lot *lotForm, opened auction.State) error {
-	frame, err := s.frame(c, say(c, words.TitleReview, nil), components.DraftPath(components.PathReview, form.Key))
+	view, err := s.pageView(c, say(c, words.TitleReview, nil), components.DraftPath(components.PathReview, form.Key))
 	if err != nil {
 		return err
 	}
 	return s.page(c, http.StatusOK, pages.Review(pages.ReviewView{
-		PageView: frame, Form: form, State: opened, Zone: lot.zone, Start: lot.draft.StartAt,
+		PageView: view, Form: form, State: opened, Zone: lot.zone, Start: lot.draft.StartAt,
 		StartsNow: opened.Status == auction.Open,
 	}))
 }

@@ -30,9 +30,5 @@ func (s *Server) auctionMove(c echo.Context) error {
 	if err := s.Auctioneer.Move(c.Request().Context(), id, who.Actor(), auction.Lane(lane)); err != nil {
 		return err
 	}
-	moved, err := s.Catalog.One(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, read.MediaJSON, toAuctionJSON(moved))
+	return s.auctionAsJSON(c, http.StatusOK, id)
 }

@@ -46,9 +46,27 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if read.AsksPage(c.Request()) {
-		return s.bidListPage(c, id, bids)
-	}
+	return answer(c,
+		func() error { return bidListAsJSON(c, bids) },
+		func() error {
+			view, err := s.bidsView(c, id, bids)
+			if err != nil {
+				return err
+			}
+			return s.page(c, http.StatusOK, pages.Bids(view))
+		},
+		func() error {
+			view, err := s.bidsView(c, id, bids)
+			if err != nil {
+				return err
+			}
+			table := fragments.BidTable(view.Lot, bids, view.ViewerID(), say(c, words.CaptionBids, nil))
+			return s.page(c, http.StatusOK, table)
+		},
+	)
+}
+
+func bidListAsJSON(c echo.Context, bids []auction.Bid) error {
 	list := bidListJSON{Bids: make([]bidJSON, len(bids))}
 	for i, bid := range bids {
 		list.Bids[i] = toBidJSON(bid)
@@ -56,15 +74,15 @@ func (s *Server) bidList(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, read.MediaJSON, list)
 }
 
-// bidListPage shows a stretch of the log. It does not move: the auction's own page does.
-func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error {
+// bidsView is a stretch of the log. It does not move: the auction's own page does.
+func (s *Server) bidsView(c echo.Context, id int64, bids []auction.Bid) (view pages.BidsView, err error) {
 	found, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
-		return err
+		return view, err
 	}
-	view := pages.BidsView{Title: found.Title, Bids: bids}
-	if view.PageView, err = s.frame(c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI()); err != nil {
-		return err
+	view = pages.BidsView{Title: found.Title, Bids: bids}
+	if view.PageView, err = s.pageView(c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI()); err != nil {
+		return view, err
 	}
 	view.Lot = fragments.LotView{State: found.State, Locale: view.Locale, Now: found.Now}
 	values := c.Request().URL.Query()
@@ -76,10 +94,7 @@ func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error
 		values.Set("after", components.Number(bids[n-1].Seq))
 		view.NextURL = components.BidsPath(id) + queryText(values)
 	}
-	if read.AsksFragment(c.Request()) {
-		return s.page(c, http.StatusOK, fragments.BidTable(view.Lot, bids, view.ViewerID(), say(c, words.CaptionBids, nil)))
-	}
-	return s.page(c, http.StatusOK, pages.Bids(view))
+	return view, nil
 }
 
 func queryText(values url.Values) string {

@@ -14,38 +14,51 @@ import (
 
 const headerReplayed = "Idempotency-Replayed"
 
-// bidPlace is POST /auctions/{id}/bids.
+// bidPlace is POST /auctions/{id}/bids, from a program or from the form on an auction's page.
 func (s *Server) bidPlace(c echo.Context) error {
-	if read.Media(c.Request()) == read.MediaForm {
-		return s.bidForm(c)
-	}
-	who, err := s.caller(c)
+	var (
+		request  auction.Request
+		typed    typedBid // what came with a form
+		bid      auction.Bid
+		replayed bool
+	)
+	fromForm := read.Media(c.Request()) == read.MediaForm
+	id, err := auctionID(c)
 	if err != nil {
-		return s.refusedBid(err)
-	}
-	request, err := s.readBid(c, who)
-	if err != nil {
-		return s.refusedBid(err)
-	}
-	bid, replayed, err := s.place(c.Request().Context(), request)
-	if err != nil {
+		s.countBid(false, err)
 		return err
 	}
-	return answerBid(c, bid, replayed)
-}
-
-// answerBid answers a program.
-func answerBid(c echo.Context, bid auction.Bid, replayed bool) error {
-	if replayed {
-		c.Response().Header().Set(headerReplayed, "true")
-		return writeJSON(c, http.StatusOK, read.MediaJSON, toBidJSON(bid))
+	if fromForm {
+		request, typed, err = s.readBidForm(c, id)
+	} else {
+		request, err = s.readBid(c, id)
 	}
-	return writeJSON(c, http.StatusCreated, read.MediaJSON, toBidJSON(bid))
+	if err == nil {
+		bid, replayed, err = s.place(c.Request().Context(), request)
+	}
+	s.countBid(replayed, err)
+	if err != nil && !fromForm {
+		return err // whatever representation is asked for: there is no form to show again
+	}
+	result := bidResult{typed: typed, bid: bid, replayed: replayed, refused: err}
+	return answer(c,
+		func() error { return answerBid(c, result) },
+		func() error { return s.bidPage(c, id, result) },
+		func() error { return s.bidFragment(c, id, result) },
+	)
 }
 
-// readBid reads a bid and whose it is. Only a service token names somebody else.
-func (s *Server) readBid(c echo.Context, who account.Identity) (auction.Request, error) {
-	id, err := auctionID(c)
+// bidResult is what became of a bid.
+type bidResult struct {
+	typed    typedBid
+	bid      auction.Bid
+	replayed bool
+	refused  error
+}
+
+// readBid reads a program's bid and whose it is. Only a service token names somebody else.
+func (s *Server) readBid(c echo.Context, id int64) (auction.Request, error) {
+	who, err := s.caller(c)
 	if err != nil {
 		return auction.Request{}, err
 	}
@@ -91,25 +104,34 @@ func (s *Server) mayBidFor(ctx context.Context, who account.Identity, bidderID i
 	return nil
 }
 
-// place brings a bid to the desk unless its bidder bids too often, and counts the answer.
-func (s *Server) place(ctx context.Context, r auction.Request) (auction.Bid, bool, error) {
+// place brings a bid to the auctioneer unless its bidder bids too often.
+func (s *Server) place(ctx context.Context, r auction.Request) (bid auction.Bid, replayed bool, err error) {
 	if wait := s.Limits.Bid(ctx, r.BidderID, r.AuctionID, r.Key); wait > 0 {
-		return auction.Bid{}, false, s.refusedBid(&limitedError{wait: wait, says: tooManyBids})
+		return bid, false, &limitedError{wait: wait, says: tooManyBids}
 	}
-	bid, replayed, err := s.Auctioneer.Place(ctx, r)
-	switch {
-	case err != nil:
-		return bid, false, s.refusedBid(err)
-	case replayed:
-		s.bids.WithLabelValues("replayed").Inc()
-	default:
-		s.bids.WithLabelValues("accepted").Inc()
-	}
-	return bid, replayed, nil
+	return s.Auctioneer.Place(ctx, r)
 }
 
-// refusedBid counts a refusal under its code and passes it on.
-func (s *Server) refusedBid(err error) error {
-	s.bids.WithLabelValues(describe(err).code).Inc()
-	return err
+// countBid counts an answer to a bid.
+func (s *Server) countBid(replayed bool, refused error) {
+	outcome := "accepted"
+	switch {
+	case refused != nil:
+		outcome = describe(refused).code
+	case replayed:
+		outcome = "replayed"
+	}
+	s.bids.WithLabelValues(outcome).Inc()
+}
+
+// answerBid answers a program.
+func answerBid(c echo.Context, r bidResult) error {
+	switch {
+	case r.refused != nil:
+		return r.refused
+	case r.replayed:
+		c.Response().Header().Set(headerReplayed, "true")
+		return writeJSON(c, http.StatusOK, read.MediaJSON, toBidJSON(r.bid))
+	}
+	return writeJSON(c, http.StatusCreated, read.MediaJSON, toBidJSON(r.bid))
 }

@@ -30,7 +30,7 @@ func (s *Server) myBids(c echo.Context) error {
 		return err
 	}
 	view := pages.MyBidsView{PageSize: catalog.PageMax}
-	if view.PageView, err = s.frame(c, say(c, words.TitleMyBids, nil), c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.pageView(c, say(c, words.TitleMyBids, nil), c.Request().URL.RequestURI()); err != nil {
 		return err
 	}
 	slices.SortStableFunc(bids, openFirst)
@@ -73,7 +73,7 @@ func (s *Server) myAuctions(c echo.Context) error {
 		return err
 	}
 	view := pages.MyAuctionsView{PageSize: catalog.PageDefault}
-	if view.PageView, err = s.frame(c, say(c, words.TitleMyAuctions, nil), c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.pageView(c, say(c, words.TitleMyAuctions, nil), c.Request().URL.RequestURI()); err != nil {
 		return err
 	}
 	view.Lots = cards(page.Auctions, view.Locale)

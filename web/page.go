@@ -33,7 +33,7 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 	// What a page changes in a session is that a message was shown. If that cannot be kept it is shown again, which is no reason to show
 	// nothing now.
 	if err := s.keepSession(c); err != nil {
-		noteOf(c).fault = err
+		logOf(c).fault = err
 	}
 	return answerPage(c, status, &content{plain: body.Bytes()})
 }
@@ -47,8 +47,8 @@ func answerPage(c echo.Context, status int, html *content) error {
 	return send(c, status, mediaHTML, html)
 }
 
-// frame is what every page has around it. Path is where the page itself is found.
-func (s *Server) frame(c echo.Context, title, path string) (layouts.PageView, error) {
+// pageView is what every page has around it. Path is where the page itself is found.
+func (s *Server) pageView(c echo.Context, title, path string) (layouts.PageView, error) {
 	viewer, err := s.viewer(c)
 	if err != nil {
 		return layouts.PageView{}, err
@@ -77,8 +77,8 @@ func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 	return v, nil
 }
 
-// bareFrame is a frame for nobody in particular, when it cannot be known who looks.
-func (s *Server) bareFrame(c echo.Context, title, path string) layouts.PageView {
+// barePageView is the same for nobody in particular, when it cannot be known who looks.
+func (s *Server) barePageView(c echo.Context, title, path string) layouts.PageView {
 	return layouts.PageView{Title: title, Locale: read.Locale(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
 }
 
@@ -92,7 +92,7 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	} else if from, err := url.Parse(c.Request().Referer()); err == nil && from.Host == c.Request().Host {
 		path = read.PathAfter(from.RequestURI())
 	}
-	view := pages.ErrorView{Status: p.status, RequestID: noteOf(c).requestID}
+	view := pages.ErrorView{Status: p.status, RequestID: logOf(c).requestID}
 	said := p.words(languageOf(c))
 	switch p.page {
 	case ownAdvice:
@@ -101,8 +101,8 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 		view.Headline, view.Advice = said.Title, said.Detail
 	}
 	var err error
-	if view.PageView, err = s.frame(c, said.Title, path); err != nil {
-		view.PageView = s.bareFrame(c, said.Title, path)
+	if view.PageView, err = s.pageView(c, said.Title, path); err != nil {
+		view.PageView = s.barePageView(c, said.Title, path)
 	}
 	return s.page(c, p.status, pages.Error(view))
 }
@@ -120,7 +120,7 @@ func (s *Server) flash(c echo.Context, kind components.NoticeKind, text string) 
 
 // takeFlash takes the message that the request before has left. Pages for visitors without a session have none.
 func (s *Server) takeFlash(c echo.Context) *components.Notice {
-	if !noteOf(c).session || c.Request().Method == http.MethodHead {
+	if !logOf(c).session || c.Request().Method == http.MethodHead {
 		return nil
 	}
 	ctx := c.Request().Context()
@@ -164,9 +164,7 @@ func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView
 // onlyPage refuses a page that has no other representation to whoever does not accept one.
 func onlyPage(draw echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !read.AsksPage(c.Request()) {
-			return auction.ErrNotFound
-		}
-		return draw(c)
+		notFound := func() error { return auction.ErrNotFound }
+		return answer(c, notFound, func() error { return draw(c) }, nil)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/pages"
 	"martelo/templates/words"
-	"martelo/web/read"
 )
 
 // passwordChange is POST /me/password: a new password for who knows the old one. Everywhere else
@@ -43,10 +42,11 @@ func (s *Server) passwordChange(c echo.Context) error {
 		list, _ = problems(c, err)
 	}
 	switch {
-	case err != nil && (len(list) == 0 || !read.AsksPage(c.Request())):
+	case err != nil && len(list) == 0:
 		return err
 	case err != nil:
-		return s.accountPage(c, s.noteProblem(c, err).status, pages.AccountView{PasswordProblems: list})
+		view := pages.AccountView{PasswordProblems: list}
+		return s.refused(c, err, func(status int) error { return s.accountPage(c, status, view) })
 	}
 	if err := s.beginSession(c, who.Person); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Server) leaveSession(c echo.Context, done words.Key) error {
 	if err := s.sessions.Destroy(ctx); err != nil {
 		return err
 	}
-	if n := noteOf(c); signedIn {
+	if n := logOf(c); signedIn {
 		n.identity = nil
 		if err := s.flash(c, components.NoticeInfo, say(c, done, nil)); err != nil {
 			return err

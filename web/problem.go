@@ -310,27 +310,27 @@ func (p problem) figure(name string) string {
 
 // answerError answers what a handler refused or failed at: with a page for people, with a problem for programs.
 func (s *Server) answerError(err error, c echo.Context) {
-	p := s.noteProblem(c, err)
+	p := s.logProblem(c, err)
 	if c.Response().Committed {
 		return
 	}
-	var failed error
-	switch {
-	case read.AsksFragment(c.Request()):
-		text := p.words(languageOf(c)).Detail
-		failed = s.page(c, p.status, components.NoticeBox(components.Notice{Kind: components.NoticeBad, Text: text}))
-	case read.AsksPage(c.Request()):
-		failed = s.errorPage(c, p)
-	default:
-		if p.status == http.StatusUnauthorized {
-			c.Response().Header().Set("WWW-Authenticate", challenge(err))
-		}
-		failed = writeJSON(c, p.status, "application/problem+json", p.json())
-	}
+	failed := answer(c,
+		func() error {
+			if p.status == http.StatusUnauthorized {
+				c.Response().Header().Set("WWW-Authenticate", challenge(err))
+			}
+			return writeJSON(c, p.status, "application/problem+json", p.json())
+		},
+		func() error { return s.errorPage(c, p) },
+		func() error {
+			text := p.words(languageOf(c)).Detail
+			return s.page(c, p.status, components.NoticeBox(components.Notice{Kind: components.NoticeBad, Text: text}))
+		},
+	)
 	if failed == nil {
 		return
 	}
-	if n := noteOf(c); n.fault == nil {
+	if n := logOf(c); n.fault == nil {
 		n.fault = failed
 	}
 	if !c.Response().Committed {
@@ -340,9 +340,9 @@ func (s *Server) answerError(err error, c echo.Context) {
 	}
 }
 
-// noteProblem describes an error, notes it for the log, and sets when to come back.
-func (s *Server) noteProblem(c echo.Context, err error) problem {
-	p, n := describe(err), noteOf(c)
+// logProblem describes an error, keeps it for the log, and sets when to come back.
+func (s *Server) logProblem(c echo.Context, err error) problem {
+	p, n := describe(err), logOf(c)
 	n.code = p.code
 	if p.fault || p.status == http.StatusServiceUnavailable {
 		n.fault = err

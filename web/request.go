@@ -43,7 +43,7 @@ func auctionID(c echo.Context) (int64, error) {
 	if !ok {
 		return 0, auction.ErrNotFound
 	}
-	noteOf(c).auctionID = id
+	logOf(c).auctionID = id
 	return id, nil
 }
 

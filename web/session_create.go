@@ -45,11 +45,11 @@ func (s *Server) signIn(c echo.Context) error {
 		if errors.Is(err, account.ErrWrongPassword) {
 			list[0].Field = pages.FieldEmail
 		}
-		if !ok || !read.AsksPage(c.Request()) {
+		if !ok {
 			return err
 		}
 		view.Problems = list
-		return s.signInPage(c, s.noteProblem(c, err).status, view)
+		return s.refused(c, err, func(status int) error { return s.signInPage(c, status, view) })
 	}
 	if err := s.beginSession(c, person); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Server) checkPassword(c echo.Context, email account.Email, check func()
 
 func (s *Server) signInPage(c echo.Context, status int, view pages.SignInView) (err error) {
 	view.Contact = s.Contact
-	if view.PageView, err = s.frame(c, say(c, words.TitleSignIn, nil), components.PathSignIn); err != nil {
+	if view.PageView, err = s.pageView(c, say(c, words.TitleSignIn, nil), components.PathSignIn); err != nil {
 		return err
 	}
 	return s.page(c, status, pages.SignIn(view))
@@ -120,7 +120,7 @@ func (s *Server) beginSession(c echo.Context, person account.Person) error {
 	}
 	s.sessions.Put(ctx, sessionUser, person.ID)
 	s.sessions.Put(ctx, sessionEpoch, person.SessionEpoch)
-	n := noteOf(c)
+	n := logOf(c)
 	n.userID, n.identity = person.ID, nil
 	return s.keepDevice(c, person.ID)
 }

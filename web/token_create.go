@@ -23,13 +23,17 @@ func (s *Server) tokenCreate(c echo.Context) error {
 	token, err := s.People.MakeToken(c.Request().Context(), who.ID, name, false)
 	if err != nil {
 		list, ok := problems(c, err)
-		if !ok || !read.AsksPage(c.Request()) {
+		if !ok {
 			return err
 		}
-		return s.accountPage(c, s.noteProblem(c, err).status, pages.AccountView{TokenName: name, Problems: list})
+		view := pages.AccountView{TokenName: name, Problems: list}
+		return s.refused(c, err, func(status int) error { return s.accountPage(c, status, view) })
 	}
-	if !read.AsksPage(c.Request()) {
-		return writeJSON(c, http.StatusCreated, read.MediaJSON, map[string]string{"token": token})
-	}
-	return s.accountPage(c, http.StatusCreated, pages.AccountView{NewToken: token})
+	return answer(c,
+		func() error {
+			return writeJSON(c, http.StatusCreated, read.MediaJSON, map[string]string{"token": token})
+		},
+		func() error { return s.accountPage(c, http.StatusCreated, pages.AccountView{NewToken: token}) },
+		nil,
+	)
 }

@@ -19,8 +19,8 @@ type AuctionView struct {
 	Seller      SellerView
 	// History is the latest bids; its Lot is filled in from Lot when left empty.
 	History fragments.BidHistoryView
-	// Desk is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
-	Desk fragments.BidFormView
+	// BidForm is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
+	BidForm fragments.BidFormView
 	// MayCancel shows the way to cancel: to an admin until the end, to the seller before the first bid.
 	MayCancel bool
 	// CancelProblem says why an attempt to cancel was refused.
@@ -56,7 +56,7 @@ func (v AuctionView) history() fragments.BidHistoryView {
 }
 
 func (v AuctionView) desk() fragments.BidFormView {
-	d := v.Desk
+	d := v.BidForm
 	if d.Lot.ID == 0 {
 		d.Lot = v.Lot
 	}
@@ -66,7 +66,7 @@ func (v AuctionView) desk() fragments.BidFormView {
 
 // bidder is the viewer if the viewer may bid on the lot, 0 for anybody else.
 func (v AuctionView) bidder() int64 {
-	if v.Desk.Bidding != fragments.BiddingAllowed {
+	if v.BidForm.Bidding != fragments.BiddingAllowed {
 		return 0
 	}
 	return v.ViewerID()

@@ -140,7 +140,7 @@ func Auction(v AuctionView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = fragments.Standing(v.Lot, v.bidder(), v.Desk.BidHere).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fragments.Standing(v.Lot, v.bidder(), v.BidForm.BidHere).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -148,7 +148,7 @@ func Auction(v AuctionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if v.Desk.Bidding == fragments.BiddingAllowed {
+			if v.BidForm.Bidding == fragments.BiddingAllowed {
 				templ_7745c5c3_Err = fragments.QuickSteps(v.Lot, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -27,15 +27,15 @@ func everyPage() map[string]templ.Component {
 	bidder, seller := sampleViewer(sampleBidder, ""), sampleViewer(sampleSeller, "seller")
 
 	leading := sampleAuction(sampleState(42), bidder, fragments.BiddingAllowed)
-	leading.Desk.BidHere = true
-	leading.Desk.Message = fragments.AcceptedMessage(leading.Lot, leading.History.Bids[0], false)
+	leading.BidForm.BidHere = true
+	leading.BidForm.Message = fragments.AcceptedMessage(leading.Lot, leading.History.Bids[0], false)
 
 	late := extended(sampleState(42))
 	late.LeaderID, late.LeaderPaddle, late.BidCount = 11, 1, 23
 	outbid := sampleAuction(late, bidder, fragments.BiddingAllowed)
-	outbid.Desk.BidHere, outbid.Desk.Wrong, outbid.Desk.Amount = true, true, hostileTitle
+	outbid.BidForm.BidHere, outbid.BidForm.Wrong, outbid.BidForm.Amount = true, true, hostileTitle
 	tooLow := refusal.Figures{"amount": late.CurrentPrice, "minimumBid": late.MinimumBid()}
-	outbid.Desk.Message = fragments.RefusedMessage(words.In("en-US").Problem("too_low", tooLow).Bid)
+	outbid.BidForm.Message = fragments.RefusedMessage(words.In("en-US").Problem("too_low", tooLow).Bid)
 
 	visitor := sampleAuction(withoutBids(sampleState(42)), nil, fragments.BiddingSignIn)
 	visitor.Title, visitor.Description, visitor.Seller.Name = hostileTitle, hostileTitle, hostileTitle
@@ -45,7 +45,7 @@ func everyPage() map[string]templ.Component {
 	own.MayCancel, own.CancelProblem = true, "Somebody has bid meanwhile, so the lot can no longer be withdrawn."
 
 	won := sampleAuction(closed(sampleState(42)), bidder, fragments.BiddingAllowed)
-	won.Desk.BidHere = true
+	won.BidForm.BidHere = true
 
 	searched := sampleList()
 	searched.Lots, searched.NextURL, searched.FirstURL = nil, "", "/auctions"

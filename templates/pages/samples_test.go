@@ -121,7 +121,7 @@ func sampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bi
 	return pages.AuctionView{
 		PageView: page, Lot: sampleLot(s), Title: title, Description: sampleDescription, Seller: sampleSellerView,
 		History: sampleHistory(s),
-		Desk:    fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: sampleKey, SignInURL: page.SignInURL()},
+		BidForm:    fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: sampleKey, SignInURL: page.SignInURL()},
 	}
 }
 
