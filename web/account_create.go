@@ -1,8 +1,6 @@
 package web
 
 import (
-	"net/http"
-
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/account"
@@ -13,13 +11,8 @@ import (
 	"martelo/web/read"
 )
 
-// signUpShow is GET /signup.
-func (s *Server) signUpShow(c echo.Context) error {
-	return s.signUpPage(c, http.StatusOK, pages.SignUpView{Next: read.PathAfter(c.QueryParam(pages.FieldNext))})
-}
-
-// signUp is POST /signup.
-func (s *Server) signUp(c echo.Context) error {
+// accountCreate is POST /signup.
+func (s *Server) accountCreate(c echo.Context) error {
 	form, err := read.Form(c.Request())
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ const currencyDefault = "USD"
 // auctionCreate is POST /auctions.
 func (s *Server) auctionCreate(c echo.Context) error {
 	if read.Media(c.Request()) == read.MediaForm {
-		return s.auctionForm(c)
+		return s.auctionSubmit(c)
 	}
 	who, err := s.caller(c)
 	if err != nil {

@@ -56,38 +56,3 @@ func (s *Server) passwordChange(c echo.Context) error {
 	}
 	return s.seeOther(c, components.PathAccount)
 }
-
-// sessionsEnd is POST /me/sessions/end: the person is signed out in every browser, this one
-// included.
-func (s *Server) sessionsEnd(c echo.Context) error {
-	who, err := s.signedIn(c)
-	if err != nil {
-		return err
-	}
-	if err := s.emptyForm(c); err != nil {
-		return err
-	}
-	if _, err := s.People.EndSessions(c.Request().Context(), who.ID); err != nil {
-		return err
-	}
-	return s.leaveSession(c, words.DoneSignedOutOfAll)
-}
-
-// leaveSession ends the browser's session and says so on the house's front page.
-func (s *Server) leaveSession(c echo.Context, done words.Key) error {
-	ctx, err := s.session(c)
-	if err != nil {
-		return err
-	}
-	signedIn := s.sessions.GetInt64(ctx, sessionUser) != 0
-	if err := s.sessions.Destroy(ctx); err != nil {
-		return err
-	}
-	if n := logOf(c); signedIn {
-		n.identity = nil
-		if err := s.flash(c, components.NoticeInfo, say(c, done, nil)); err != nil {
-			return err
-		}
-	}
-	return s.seeOther(c, components.PathHome)
-}

@@ -2,13 +2,11 @@ package web
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/account"
-	"martelo/app/limits"
 	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/pages"
@@ -16,21 +14,8 @@ import (
 	"martelo/web/read"
 )
 
-// signInShow is GET /signin. Who is signed in already is led on.
-func (s *Server) signInShow(c echo.Context) error {
-	next := read.PathAfter(c.QueryParam(pages.FieldNext))
-	viewer, err := s.viewer(c)
-	if err != nil {
-		return err
-	}
-	if viewer != nil {
-		return s.seeOther(c, next)
-	}
-	return s.signInPage(c, http.StatusOK, pages.SignInView{Next: next})
-}
-
-// signIn is POST /signin.
-func (s *Server) signIn(c echo.Context) error {
+// sessionCreate is POST /signin.
+func (s *Server) sessionCreate(c echo.Context) error {
 	form, err := read.Form(c.Request())
 	if err != nil {
 		return err
@@ -81,24 +66,6 @@ func (s *Server) whoKnows(c echo.Context, typed, password string) (person accoun
 		return person, errDemoElsewhere // everybody knows it
 	}
 	return person, err
-}
-
-// checkPassword has a password checked unless there were too many tries, which it counts.
-func (s *Server) checkPassword(c echo.Context, email account.Email, check func() error) error {
-	ctx := c.Request().Context()
-	device, err := s.knownDevice(c, email)
-	if err != nil {
-		return err
-	}
-	try := limits.Try{Address: c.RealIP(), Email: email, Device: device}
-	if wait := s.Limits.SignIn(ctx, try); wait > 0 {
-		return &limitedError{wait: wait, says: tooManyTries}
-	}
-	if err := check(); err != nil {
-		return err
-	}
-	s.Limits.SignedIn(ctx, try)
-	return nil
 }
 
 func (s *Server) signInPage(c echo.Context, status int, view pages.SignInView) (err error) {

@@ -25,43 +25,6 @@ const (
 	viewCard  = "card"  // a lot in a list
 )
 
-// auctionEvents is GET /auctions/{id}/events.
-func (s *Server) auctionEvents(c echo.Context) error {
-	id, err := auctionID(c)
-	if err != nil {
-		return err
-	}
-	if err := s.known(c, []int64{id}); err != nil {
-		return err
-	}
-	return s.streams.AuctionEvents(c.Response(), c.Request(), id)
-}
-
-// manyEvents is GET /events.
-func (s *Server) manyEvents(c echo.Context) error {
-	values, err := read.Query(c.Request())
-	if err != nil {
-		return err
-	}
-	ids, err := s.watched(c, values)
-	if err != nil {
-		return err
-	}
-	return s.streams.ManyEvents(c.Response(), c.Request(), ids)
-}
-
-// auctionWebSocket is GET /ws/auctions/{id}.
-func (s *Server) auctionWebSocket(c echo.Context) error {
-	id, err := auctionID(c)
-	if err != nil {
-		return err
-	}
-	if err := s.known(c, []int64{id}); err != nil {
-		return err
-	}
-	return s.streams.WebSocket(c.Response(), c.Request(), id)
-}
-
 // pageLive is the pages' own stream of HTML.
 func (s *Server) pageLive(c echo.Context) error {
 	values, err := read.Query(c.Request())

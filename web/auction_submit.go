@@ -2,16 +2,11 @@ package web
 
 import (
 	"errors"
-	"net/http"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/text/language"
 
 	"martelo/app/account"
-	"martelo/app/auction"
-	"martelo/app/draft"
-	"martelo/app/money"
 	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/pages"
@@ -19,59 +14,9 @@ import (
 	"martelo/web/read"
 )
 
-// auctionNew is GET /auctions/new: the empty form, or one that is kept.
-func (s *Server) auctionNew(c echo.Context) error {
-	who, err := s.seller(c)
-	if err != nil {
-		return err
-	}
-	form := pages.NewCreateForm(newKey(), currencyFor(read.Locale(c.Request())), "")
-	if key := c.QueryParam(components.QueryDraft); key != "" {
-		kept, lotID, err := s.keptForm(c, who, key)
-		switch {
-		case lotID != 0:
-			return s.seeOther(c, components.AuctionPath(lotID))
-		case err == nil:
-			return s.createPage(c, http.StatusOK, kept, nil)
-		case !errors.Is(err, draft.ErrNone):
-			return err
-		}
-	}
-	// Browsers keep what is typed for the way back and for a reload only if the page may be kept. There is nothing
-	// private in the empty form.
-	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return s.createPage(c, http.StatusOK, form, nil)
-}
-
-// auctionReview is GET /auctions/new/review: a kept form in words, before it is published.
-func (s *Server) auctionReview(c echo.Context) error {
-	who, err := s.seller(c)
-	if err != nil {
-		return err
-	}
-	form, lotID, err := s.keptForm(c, who, c.QueryParam(components.QueryDraft))
-	switch {
-	case lotID != 0:
-		return s.seeOther(c, components.AuctionPath(lotID))
-	case errors.Is(err, draft.ErrNone):
-		if err := s.flash(c, components.NoticeBad, say(c, words.DoneNotKept, nil)); err != nil {
-			return err
-		}
-		return s.seeOther(c, components.PathNewAuction)
-	case err != nil:
-		return err
-	}
-	lot := readLot(form, read.Locale(c.Request()))
-	opened, err := lot.open(s.Hub.Clock().Now())
-	if err != nil {
-		return s.createRefused(c, form, lot, err)
-	}
-	return s.reviewPage(c, form, lot, opened)
-}
-
-// auctionForm is POST /auctions from the form: it leads to the review, shows the form again, or publishes, as the
+// auctionSubmit is POST /auctions from the form: it leads to the review, shows the form again, or publishes, as the
 // button says.
-func (s *Server) auctionForm(c echo.Context) error {
+func (s *Server) auctionSubmit(c echo.Context) error {
 	values, err := s.formOf(c)
 	if err != nil && !errors.Is(err, errOtherViewer) {
 		return err
@@ -165,35 +110,4 @@ func (s *Server) createRefused(c echo.Context, form pages.CreateForm, lot *lotFo
 		list[i].Choices = lot.choices[list[i].Field]
 	}
 	return s.refused(c, err, func(status int) error { return s.createPage(c, status, form, list) })
-}
-
-func (s *Server) createPage(c echo.Context, status int, form pages.CreateForm, wrong components.Problems) error {
-	view, err := s.pageView(c, say(c, words.TitleNewAuction, nil), components.PathNewAuction)
-	if err != nil {
-		return err
-	}
-	return s.page(c, status, pages.Create(pages.CreateView{
-		PageView: view, Form: form, Problems: wrong, OffersHot: s.Auctioneer.OffersHot(c.Request().Context()),
-	}))
-}
-
-func (s *Server) reviewPage(c echo.Context, form pages.CreateForm, lot *lotForm, opened auction.State) error {
-	view, err := s.pageView(c, say(c, words.TitleReview, nil), components.DraftPath(components.PathReview, form.Key))
-	if err != nil {
-		return err
-	}
-	return s.page(c, http.StatusOK, pages.Review(pages.ReviewView{
-		PageView: view, Form: form, State: opened, Zone: lot.zone, Start: lot.draft.StartAt,
-		StartsNow: opened.Status == auction.Open,
-	}))
-}
-
-// currencyFor is what people of a locale most likely sell for.
-func currencyFor(locale string) string {
-	if region, confidence := language.MustParse(locale).Region(); confidence != language.No {
-		if currency, ok := money.CurrencyOf(region.String()); ok {
-			return currency.Code()
-		}
-	}
-	return currencyDefault
 }

@@ -15,8 +15,8 @@ import (
 	"martelo/web/read"
 )
 
-// myBids is GET /me/bids.
-func (s *Server) myBids(c echo.Context) error {
+// bidListMine is GET /me/bids.
+func (s *Server) bidListMine(c echo.Context) error {
 	who, err := s.caller(c)
 	if err != nil {
 		return err
@@ -56,28 +56,4 @@ func openFirst(a, b catalog.MyBid) int {
 		return 1
 	}
 	return 0
-}
-
-// myAuctions is GET /me/auctions.
-func (s *Server) myAuctions(c echo.Context) error {
-	who, err := s.caller(c)
-	if err != nil {
-		return err
-	}
-	values, err := read.Query(c.Request())
-	if err != nil {
-		return err
-	}
-	page, err := s.Catalog.MyAuctions(c.Request().Context(), who.ID, values.Get("cursor"), catalog.PageDefault)
-	if err != nil {
-		return err
-	}
-	view := pages.MyAuctionsView{PageSize: catalog.PageDefault}
-	if view.PageView, err = s.pageView(c, say(c, words.TitleMyAuctions, nil), c.Request().URL.RequestURI()); err != nil {
-		return err
-	}
-	view.Lots = cards(page.Auctions, view.Locale)
-	view.LiveURL = liveCards(page.Auctions, view.Locale)
-	view.NextURL, view.FirstURL = around(components.PathMyAuctions, values, page.Next)
-	return s.page(c, http.StatusOK, pages.MyAuctions(view))
 }
