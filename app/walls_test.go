@@ -15,7 +15,7 @@ var rooms = []string{
 	"app/identity", "app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog",
 	"app/outbox", "app/auctioneer",
 	"templates/words", "templates/components", "templates/fragments", "templates/layouts", "templates/pages",
-	"web/read", "web/stream", "web", "app",
+	"templates/gallery", "web/read", "web/stream", "web", "app",
 	// The load tool is a program of its own, which the server does not know.
 	"app/bench/load", "app/bench/report", "app/bench/house", "app/bench",
 }

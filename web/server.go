@@ -22,6 +22,7 @@ import (
 	"martelo/app/live"
 	"martelo/static"
 	"martelo/templates/components"
+	"martelo/templates/gallery"
 	"martelo/templates/layouts"
 	"martelo/web/stream"
 )
@@ -62,6 +63,8 @@ type Deps struct {
 	HSTSSubdomains bool
 	// MetricsToken lets whoever sends it read the figures from anywhere; "": nobody.
 	MetricsToken string
+	// Gallery opens the gallery of all components and pages, for developers.
+	Gallery bool
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
 	// Contact is who helps with a forgotten password, "" for nobody in particular.
@@ -143,6 +146,10 @@ func (s *Server) routes() {
 	get(pathLive, s.pageLive)
 	get(pathListNews, s.listNews)
 
+	if s.Gallery {
+		get(gallery.Path, onlyPage(s.galleryShow))
+		get(gallery.Path+"/:name", onlyPage(s.galleryPageShow))
+	}
 	get(components.PathHome, onlyPage(s.auctionList))
 	get(components.PathHelp, onlyPage(s.helpShow))
 	get(components.PathReview, onlyPage(s.personal(s.auctionReview)))

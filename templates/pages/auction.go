@@ -55,7 +55,7 @@ func (v AuctionView) history() fragments.BidHistoryView {
 	return h
 }
 
-func (v AuctionView) desk() fragments.BidFormView {
+func (v AuctionView) bidForm() fragments.BidFormView {
 	d := v.BidForm
 	if d.Lot.ID == 0 {
 		d.Lot = v.Lot

@@ -144,7 +144,7 @@ func Auction(v AuctionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = fragments.BidForm(v.desk()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fragments.BidForm(v.bidForm()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,22 +1,28 @@
-package pages_test
+// Package gallery has samples of every component, fragment and page in its representative states. The golden files are
+// drawn from them, and so is the gallery that a developer looks at.
+package gallery
 
 import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // sampleNow is the database's time in every sample.
 var sampleNow = time.Date(2026, time.November, 30, 19, 3, 22, 0, time.UTC)
 
-// hostileTitle is what somebody types who wants a script to run in other people's pages.
-const hostileTitle = `<script>alert(1)</script>"'&`
+// HostileText is what somebody types who wants a script to run in other people's pages.
+const HostileText = `<script>alert(1)</script>"'&`
 
 var (
 	usd = money.MustCurrency("USD")
@@ -41,8 +47,8 @@ func samplePage(title, path string, viewer *layouts.Viewer) layouts.PageView {
 
 var sampleSellerView = pages.SellerView{ID: sampleSeller, Name: "Alma Watches", Since: sampleNow.AddDate(0, -3, 0)}
 
-// sampleState is an open auction with three bids, ending in two hours, led by sampleBidder.
-func sampleState(id int64) auction.State {
+// SampleState is an open auction with three bids, ending in two hours, led by sampleBidder.
+func SampleState(id int64) auction.State {
 	return auction.State{
 		ID: id, SellerID: sampleSeller, Currency: usd,
 		StartPrice: money.FromMinor(100_000, usd), MinIncrement: money.FromMinor(1_000, usd), CurrentPrice: money.FromMinor(110_000, usd),
@@ -110,9 +116,11 @@ The dial is original and shows an even, warm patina. Two hairlines at six o'cloc
 
 Box and papers are lost.`
 
-const sampleKey = "7d4c1c1e-8f0f-4d56-9c0b-2f2f5a3c9a10"
+// Key is the key of every form.
+const Key = "7d4c1c1e-8f0f-4d56-9c0b-2f2f5a3c9a10"
 
-func sampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bidding) pages.AuctionView {
+// SampleAuction is the page of an auction for somebody.
+func SampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bidding) pages.AuctionView {
 	title := "Jaeger-LeCoultre Reverso, steel, about 1948"
 	page := samplePage(pages.LotHeading(s.ID, title), components.AuctionPath(s.ID), viewer)
 	if !s.Status.Over() {
@@ -121,7 +129,7 @@ func sampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bi
 	return pages.AuctionView{
 		PageView: page, Lot: sampleLot(s), Title: title, Description: sampleDescription, Seller: sampleSellerView,
 		History: sampleHistory(s),
-		BidForm:    fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: sampleKey, SignInURL: page.SignInURL()},
+		BidForm: fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: Key, SignInURL: page.SignInURL()},
 	}
 }
 
@@ -134,7 +142,7 @@ var sampleTitles = []string{
 	"First edition: Machado de Assis, Dom Casmurro, 1899",
 	"Violin, Mirecourt school, labelled and restored",
 	"Fountain pen, ebonite, gold nib, never inked",
-	hostileTitle,
+	HostileText,
 	"Globe, Berlin 1911, on an oak stand; colonial borders, some foxing, axis repaired by hand, otherwise in untouched condition",
 	"Box of unsorted letters",
 	"Copper fish kettle",
@@ -144,7 +152,7 @@ var sampleTitles = []string{
 func sampleLots() []pages.LotCard {
 	var cards []pages.LotCard
 	for i, title := range sampleTitles {
-		s := sampleState(int64(40 + i*7))
+		s := SampleState(int64(40 + i*7))
 		s.EndAt = sampleNow.Add(time.Duration(i*i*i) * 19 * time.Minute).Add(72 * time.Second)
 		s.OriginalEndAt = s.EndAt
 		s.BidCount = int64(i * 5 % 11)
@@ -174,7 +182,7 @@ func sampleList() pages.ListView {
 func sampleMyBids() pages.MyBidsView {
 	page := samplePage("My bids", components.PathMyBids, sampleViewer(sampleBidder, ""))
 	page.LiveURL = "/live/lots?auctions=40,47"
-	states := []auction.State{extended(sampleState(40)), sampleState(47), closed(sampleState(54)), closed(sampleState(61)), cancelled(sampleState(68))}
+	states := []auction.State{extended(SampleState(40)), SampleState(47), closed(SampleState(54)), closed(SampleState(61)), cancelled(SampleState(68))}
 	states[1].LeaderID, states[1].LeaderPaddle = 11, 1
 	states[3].LeaderID, states[3].LeaderPaddle = 11, 1
 	view := pages.MyBidsView{PageView: page, PageSize: 24}
@@ -190,7 +198,7 @@ func sampleMyBids() pages.MyBidsView {
 func sampleMyAuctions() pages.MyAuctionsView {
 	page := samplePage("My lots", components.PathMyAuctions, sampleViewer(sampleSeller, "seller"))
 	page.LiveURL = "/live/lots?auctions=40,47"
-	states := []auction.State{sampleState(40), withoutBids(sampleState(47)), scheduled(sampleState(54)), closed(sampleState(61)), closed(withoutBids(sampleState(68)))}
+	states := []auction.State{SampleState(40), withoutBids(SampleState(47)), scheduled(SampleState(54)), closed(SampleState(61)), closed(withoutBids(SampleState(68)))}
 	view := pages.MyAuctionsView{PageView: page, PageSize: 24}
 	for i, s := range states {
 		view.Lots = append(view.Lots, pages.LotCard{Lot: sampleLot(s), Title: sampleTitles[i]})
@@ -201,14 +209,14 @@ func sampleMyAuctions() pages.MyAuctionsView {
 func sampleCreate() pages.CreateView {
 	return pages.CreateView{
 		PageView:        samplePage("Put a lot up for sale", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
-		Form:            pages.NewCreateForm(sampleKey, "USD", ""),
+		Form:            pages.NewCreateForm(Key, "USD", ""),
 		OtherCurrencies: []string{"AED", "CLP", "TND"},
 	}
 }
 
 func sampleCreateWrong() pages.CreateView {
 	v := sampleCreate()
-	v.Form.Title, v.Form.Description = hostileTitle, "</textarea>"+hostileTitle
+	v.Form.Title, v.Form.Description = HostileText, "</textarea>"+HostileText
 	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement, v.Form.EndTime, v.Form.Zone = "TND", "1.500", "0", "2020-01-01T10:00", "America/Sao_Paulo"
 	v.Problems = components.Problems{
 		{Field: pages.FieldStartPrice, Label: "Start price", Text: "Did you mean $1.50 or $1,500.00? Choose the amount.", Choices: []components.Choice{
@@ -222,8 +230,8 @@ func sampleCreateWrong() pages.CreateView {
 
 func sampleReview() pages.ReviewView {
 	saoPaulo := time.FixedZone("America/Sao_Paulo", -3*60*60)
-	s := withoutBids(sampleState(0))
-	form := pages.NewCreateForm(sampleKey, "USD", "America/Sao_Paulo")
+	s := withoutBids(SampleState(0))
+	form := pages.NewCreateForm(Key, "USD", "America/Sao_Paulo")
 	form.Title, form.Description = "Jaeger-LeCoultre Reverso, steel, about 1948", sampleDescription
 	form.StartPrice, form.MinIncrement, form.EndTime = "1000.00", "10.00", "2026-11-30T18:17:22"
 	return pages.ReviewView{
@@ -236,7 +244,7 @@ func sampleReviewScheduled() pages.ReviewView {
 	v := sampleReview()
 	v.State, v.StartsNow = scheduled(v.State), false
 	v.State.SoftClose = auction.SoftClose{}
-	v.Form.Title, v.Form.SoftClose = hostileTitle, false
+	v.Form.Title, v.Form.SoftClose = HostileText, false
 	return v
 }
 
@@ -244,7 +252,7 @@ func sampleAccount() pages.AccountView {
 	v := pages.AccountView{PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")), Email: "ana@example.org", OpenSelling: true}
 	v.Tokens = []pages.TokenRow{
 		{ID: 1, Name: "Price watcher", CreatedAt: sampleNow.Add(-200 * time.Hour)},
-		{ID: 2, Name: hostileTitle, CreatedAt: sampleNow.Add(-20 * time.Hour)},
+		{ID: 2, Name: HostileText, CreatedAt: sampleNow.Add(-20 * time.Hour)},
 		{ID: 3, CreatedAt: sampleNow.Add(-10 * time.Hour)},
 	}
 	return v
@@ -265,7 +273,7 @@ func sampleSignIn() pages.SignInView {
 
 func sampleSignInWrong() pages.SignInView {
 	v := sampleSignIn()
-	v.Email = hostileTitle
+	v.Email = HostileText
 	v.Problems = components.Problems{{Text: "The e-mail or password is wrong."}}
 	return v
 }
@@ -278,10 +286,10 @@ func sampleSignUp() pages.SignUpView {
 }
 
 func sampleBids() pages.BidsView {
-	s := sampleState(42)
+	s := SampleState(42)
 	v := pages.BidsView{
 		PageView: samplePage("The bids on lot 42", components.BidsPath(42), sampleViewer(sampleBidder, "")),
-		Lot:      sampleLot(s), Title: hostileTitle, NextURL: components.BidsPath(42) + "?after=3",
+		Lot:      sampleLot(s), Title: HostileText, NextURL: components.BidsPath(42) + "?after=3",
 	}
 	newest := sampleHistory(s).Bids
 	for i := range newest {
@@ -292,4 +300,51 @@ func sampleBids() pages.BidsView {
 
 func sampleError(status int) pages.ErrorView {
 	return pages.ErrorView{PageView: samplePage("Something is amiss", "/auctions/42", nil), Status: status, RequestID: "01JD9M2T7C"}
+}
+
+// Pages are every page in its representative situations, by name.
+func Pages() map[string]templ.Component {
+	bidder, seller := sampleViewer(sampleBidder, ""), sampleViewer(sampleSeller, "seller")
+
+	leading := SampleAuction(SampleState(42), bidder, fragments.BiddingAllowed)
+	leading.BidForm.BidHere = true
+	leading.BidForm.Message = fragments.AcceptedMessage(leading.Lot, leading.History.Bids[0], false)
+
+	late := extended(SampleState(42))
+	late.LeaderID, late.LeaderPaddle, late.BidCount = 11, 1, 23
+	outbid := SampleAuction(late, bidder, fragments.BiddingAllowed)
+	outbid.BidForm.BidHere, outbid.BidForm.Wrong, outbid.BidForm.Amount = true, true, HostileText
+	tooLow := refusal.Figures{"amount": late.CurrentPrice, "minimumBid": late.MinimumBid()}
+	outbid.BidForm.Message = fragments.RefusedMessage(words.In("en-US").Problem("too_low", tooLow).Bid)
+
+	visitor := SampleAuction(withoutBids(SampleState(42)), nil, fragments.BiddingSignIn)
+	visitor.Title, visitor.Description, visitor.Seller.Name = HostileText, HostileText, HostileText
+	visitor.PageView.Title = pages.LotHeading(42, HostileText)
+
+	own := SampleAuction(withoutBids(SampleState(42)), seller, fragments.BiddingOwn)
+	own.MayCancel, own.CancelProblem = true, "Somebody has bid meanwhile, so the lot can no longer be withdrawn."
+
+	won := SampleAuction(closed(SampleState(42)), bidder, fragments.BiddingAllowed)
+	won.BidForm.BidHere = true
+
+	searched := sampleList()
+	searched.Lots, searched.NextURL, searched.FirstURL = nil, "", "/auctions"
+	searched.Query = pages.ListQuery{Q: HostileText, Status: auction.Closed, Sort: "price", Seller: "7"}
+	searched.Seller = pages.SellerView{ID: 7, Name: HostileText}
+
+	return map[string]templ.Component{
+		"list": pages.List(sampleList()), "list_searched": pages.List(searched),
+		"auction_leading": pages.Auction(leading), "auction_outbid": pages.Auction(outbid), "auction_visitor": pages.Auction(visitor),
+		"auction_own": pages.Auction(own), "auction_won": pages.Auction(won),
+		"auction_scheduled": pages.Auction(SampleAuction(scheduled(SampleState(42)), bidder, fragments.BiddingAllowed)),
+		"auction_unsold":    pages.Auction(SampleAuction(closed(withoutBids(SampleState(42))), nil, fragments.BiddingSignIn)),
+		"auction_cancelled": pages.Auction(SampleAuction(cancelled(SampleState(42)), bidder, fragments.BiddingAllowed)),
+		"bids":              pages.Bids(sampleBids()),
+		"create":            pages.Create(sampleCreate()), "create_wrong": pages.Create(sampleCreateWrong()),
+		"review": pages.Review(sampleReview()), "review_scheduled": pages.Review(sampleReviewScheduled()),
+		"my_bids": pages.MyBids(sampleMyBids()), "my_auctions": pages.MyAuctions(sampleMyAuctions()),
+		"account": pages.Account(sampleAccount()), "account_new_token": pages.Account(sampleNewToken()),
+		"sign_in": pages.SignIn(sampleSignIn()), "sign_in_wrong": pages.SignIn(sampleSignInWrong()), "sign_up": pages.SignUp(sampleSignUp()),
+		"error_404": pages.Error(sampleError(404)), "error_503": pages.Error(sampleError(503)),
+	}
 }
