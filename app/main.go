@@ -14,7 +14,8 @@ import (
 	"syscall"
 	_ "time/tzdata" // sellers name their zone, also on a machine without zone files
 
-	"martelo/app/auction"
+	"martelo/app/refusal"
+	"martelo/templates/words"
 )
 
 const usage = `martelo is an online auction house.
@@ -53,15 +54,15 @@ func main() {
 
 // inWords says what was wrong with an input without naming the room that refused it.
 func inWords(err error) string {
-	var fields auction.FieldErrors
+	var fields refusal.FieldErrors
 	if !errors.As(err, &fields) {
 		return err.Error()
 	}
-	var words []string
+	var said []string
 	for _, f := range fields {
-		words = append(words, "--"+f.Field+": "+f.Reason)
+		said = append(said, "--"+f.Field+": "+words.API.Reason(f))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(said, " ")
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

@@ -201,7 +201,7 @@ func (h *house) door() (*web.Server, error) {
 		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Limits: h.limits,
 		Catalog: catalog.New(h.readers).WithHot(h.hot), Auctioneer: h.auctioneer, Hub: h.hub,
 		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
-		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Contact: h.settings.Contact,
+		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Gallery: h.settings.Gallery, Contact: h.settings.Contact,
 		HSTSSubdomains: h.settings.HSTSSubdomains, MetricsToken: h.settings.MetricsToken,
 	}), nil
 }

@@ -41,6 +41,8 @@ type settings struct {
 	TrustedProxies []string `env:"TRUSTED_PROXIES" envSeparator:","`
 	// KafkaBrokers are host:port, comma-separated. Without them events go to the log.
 	KafkaBrokers []string `env:"KAFKA_BROKERS" envSeparator:","`
+	// Gallery shows developers every component and page in every state, at /-/gallery. Production has no use for it.
+	Gallery bool `env:"GALLERY" envDefault:"false"`
 	// OpenSelling lets everybody who has signed up start selling; otherwise the operator names the sellers.
 	OpenSelling bool `env:"OPEN_SELLING" envDefault:"true"`
 	// DatabaseConnections is how many connections to PostgreSQL one node may have: half of them for bids, a sixth for who somebody is, and
@@ -112,6 +114,7 @@ var whatIs = map[string]string{
 
 // variables are the environment's names for the fields that the library checks itself.
 var variables = map[string]string{
+	"Gallery":     "GALLERY takes true or false",
 	"OpenSelling": "OPEN_SELLING takes true or false", "HSTSSubdomains": "HSTS_SUBDOMAINS takes true or false", "DatabaseConnections": "DATABASE_CONNECTIONS takes a whole number",
 	"ViewersMax": "VIEWERS_MAX takes a whole number", "ViewersPerAddressMax": "VIEWERS_PER_ADDRESS_MAX takes a whole number",
 	"AttemptsPerAddressMax": "ATTEMPTS_PER_ADDRESS_MAX takes a whole number",

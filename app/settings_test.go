@@ -22,7 +22,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"KAFKA_BROKERS=kafka:0", "KAFKA_BROKERS=kafka:9092,",
 		"DATABASE_CONNECTIONS=-1", "DATABASE_CONNECTIONS=99999999999999999999", "VIEWERS_MAX=-5",
 		"VIEWERS_PER_ADDRESS_MAX=0", "HOT_LANE_ABOVE=-1",
-		"METRICS_TOKEN=short", "HSTS_SUBDOMAINS=perhaps", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
+		"METRICS_TOKEN=short", "HSTS_SUBDOMAINS=perhaps", "GALLERY=maybe", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
 		"MARTELO_PPROF=127.0.0.1:99999", "MARTELO_PPROF=0.0.0.0:6060",
 	} {
 		t.Run(wrong, func(t *testing.T) {

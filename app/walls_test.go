@@ -11,9 +11,11 @@ import (
 // rooms are the packages in the order in which they may know each other: each imports only rooms
 // that stand before it.
 var rooms = []string{
-	"app/money", "app/text", "app/auction", "app/batch", "static", "migrations", "app/loop", "db", "app/identity",
-	"app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog", "app/outbox",
-	"app/auctioneer", "templates/components", "templates/fragments", "templates/layouts", "templates/pages", "web", "app",
+	"app/money", "app/refusal", "app/text", "app/auction", "app/batch", "static", "migrations", "app/loop", "db",
+	"app/identity", "app/account", "app/draft", "app/limits", "app/listing", "app/hot", "app/live", "app/catalog",
+	"app/outbox", "app/auctioneer",
+	"templates/words", "templates/components", "templates/fragments", "templates/layouts", "templates/pages",
+	"templates/gallery", "web/read", "web/stream", "web", "app",
 	// The load tool is a program of its own, which the server does not know.
 	"app/bench/load", "app/bench/report", "app/bench/house", "app/bench",
 }
@@ -23,7 +25,7 @@ var onlyIn = map[string][]string{
 	"github.com/labstack/echo/v4":       {"web"},
 	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/listing", "app/hot", "app/identity", "app", "db/dbtest"},
 	"github.com/a-h/templ":              {"templates", "web"},
-	"github.com/coder/websocket":        {"web"},
+	"github.com/coder/websocket":        {"web/stream"},
 	"github.com/twmb/franz-go":          {"app/outbox"},
 	"martelo/db/dbtest":                 {},
 	"martelo/db/dbtest/published":       {"app/bench"},
@@ -39,7 +41,7 @@ var onlyIn = map[string][]string{
 var speechless = []string{"app/limits", "app/batch", "app/loop", "templates/", "static", "web"}
 
 // pure rooms know nothing of networks, stores and clocks of their own.
-var pure = []string{"app/money", "app/text", "app/auction"}
+var pure = []string{"app/money", "app/refusal", "app/text", "app/auction"}
 
 func TestTheWallsStand(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "martelo/...").Output()

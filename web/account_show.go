@@ -2,12 +2,12 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/labstack/echo/v4"
 
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // accountShow is GET /me.
@@ -25,7 +25,7 @@ func (s *Server) accountPage(c echo.Context, status int, view pages.AccountView)
 	if err != nil {
 		return err
 	}
-	if view.PageView, err = s.frame(c, "Your account", components.PathAccount); err != nil {
+	if view.PageView, err = s.pageView(c, say(c, words.TitleAccount, nil), components.PathAccount); err != nil {
 		return err
 	}
 	view.Email, view.OpenSelling = who.Email, s.OpenSelling
@@ -36,41 +36,4 @@ func (s *Server) accountPage(c echo.Context, status int, view pages.AccountView)
 		view.Tokens = append(view.Tokens, pages.TokenRow{ID: token.ID, Name: token.Name, CreatedAt: token.CreatedAt})
 	}
 	return s.page(c, status, pages.Account(view))
-}
-
-// accountSell is POST /me/selling: a user becomes a seller, where the house is open to that, and a
-// seller gets another name.
-func (s *Server) accountSell(c echo.Context) error {
-	who, err := s.signedIn(c)
-	if err != nil {
-		return err
-	}
-	form := url.Values{}
-	if mediaOf(c.Request()) != "" { // a program may send nothing at all
-		if form, err = s.formOf(c); err != nil {
-			return err
-		}
-	}
-	if !s.OpenSelling && !who.MaySell() {
-		return errForbidden
-	}
-	name := form.Get(pages.FieldSellerName)
-	if who.MaySell() && !form.Has(pages.FieldSellerName) {
-		name = who.SellerName // nothing was asked for
-	}
-	err = s.People.StartSelling(c.Request().Context(), who.ID, name)
-	if list, ok := problems(err); ok && asksPage(c.Request()) {
-		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{SellerName: name, SellerProblems: list})
-	}
-	if err != nil {
-		return err
-	}
-	path, words := components.PathNewAuction, "You can sell now."
-	if who.MaySell() {
-		path, words = components.PathAccount, "Your seller name is saved."
-	}
-	if err := s.flash(c, components.NoticeGood, words); err != nil {
-		return err
-	}
-	return s.seeOther(c, path)
 }

@@ -8,21 +8,23 @@ import (
 	"pgregory.net/rapid"
 
 	"martelo/app/money"
-	"martelo/templates/components"
+	"martelo/app/refusal"
+	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // What a field is prefilled with is read back as the same amount, and so is what the page shows.
 func TestShownAmountsAreReadBack(t *testing.T) {
 	codes := currency.GetCurrencyCodes()
 	rapid.Check(t, func(t *rapid.T) {
-		locale := rapid.SampledFrom(locales).Draw(t, "locale")
+		locale := rapid.SampledFrom(read.Locales).Draw(t, "locale")
 		c := money.MustCurrency(rapid.SampledFrom(codes).Draw(t, "currency"))
 		amount := money.FromMinor(rapid.Int64Range(0, 99_999_999_999_999).Draw(t, "minor"), c)
 		if !amount.Biddable() {
 			return
 		}
-		notation := components.NotationOf(locale)
-		for _, text := range []string{components.EditAmount(locale, amount), amount.Format(locale)} {
+		notation := words.NotationOf(locale)
+		for _, text := range []string{words.EditAmount(locale, amount), amount.Format(locale)} {
 			got, err := money.ReadTyped(text, c, notation)
 			if err != nil || !got.Equal(amount) {
 				t.Fatalf("%q in %s by %s = %s, %v; want %s", text, c.Code(), locale, got, err, amount)
@@ -38,12 +40,12 @@ func TestNotationsAreThoseOfTheLocale(t *testing.T) {
 		"pl": {Decimal: ",", Group: "\u00a0"},
 	} {
 		want.Locale = locale
-		if got := components.NotationOf(locale); got != want {
+		if got := words.NotationOf(locale); got != want {
 			t.Errorf("%s: %+v, want %+v", locale, got, want)
 		}
 	}
-	for _, locale := range locales {
-		notation := components.NotationOf(locale)
+	for _, locale := range read.Locales {
+		notation := words.NotationOf(locale)
 		if !strings.Contains(".,", notation.Decimal) || notation.Group == notation.Decimal {
 			t.Errorf("%s: %+v", locale, notation)
 		}
@@ -60,8 +62,9 @@ func TestProblemsWithAmountsSayWhatToDo(t *testing.T) {
 		{"1000000000000", "en-US", "USD", "Enter a smaller amount: at most 12 digits before the decimals."},
 	} {
 		currency := money.MustCurrency(c.currency)
-		_, err := money.ReadTyped(c.text, currency, components.NotationOf(c.locale))
-		if got := components.AmountProblem(c.locale, currency, err); got != c.want {
+		_, err := money.ReadTyped(c.text, currency, words.NotationOf(c.locale))
+		refused := refusal.Of("amount", refusal.Typed{Currency: currency, Cause: err})
+		if got := words.In(c.locale).Reason(refused); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}

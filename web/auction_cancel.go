@@ -6,8 +6,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // auctionCancel is POST /auctions/{id}/cancel. It needs no body.
@@ -23,29 +25,29 @@ func (s *Server) auctionCancel(c echo.Context) error {
 	if err := s.emptyForm(c); err != nil {
 		return err
 	}
-	refusal := s.Auctioneer.Cancel(c.Request().Context(), id, who.Actor())
-	if asksPage(c.Request()) {
-		return s.auctionCancelPage(c, id, refusal)
-	}
-	if refusal != nil {
-		return refusal
-	}
-	cancelled, err := s.Catalog.One(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(cancelled))
+	refused := s.Auctioneer.Cancel(c.Request().Context(), id, who.Actor())
+	return answer(c,
+		func() error {
+			if refused != nil {
+				return refused
+			}
+			return s.auctionAsJSON(c, http.StatusOK, id)
+		},
+		func() error { return s.auctionCancelPage(c, id, refused) },
+		nil,
+	)
 }
 
-func (s *Server) auctionCancelPage(c echo.Context, id int64, refusal error) error {
-	if refusal == nil {
-		if err := s.flash(c, components.NoticeInfo, "Lot "+components.Number(id)+" was withdrawn."); err != nil {
+func (s *Server) auctionCancelPage(c echo.Context, id int64, refused error) error {
+	if refused == nil {
+		done := say(c, words.DoneWithdrawn, refusal.Figures{"lot": id})
+		if err := s.flash(c, components.NoticeInfo, done); err != nil {
 			return err
 		}
 		return s.seeOther(c, components.AuctionPath(id))
 	}
-	if !auction.IsRefusal(refusal) {
-		return refusal
+	if !auction.IsRefusal(refused) {
+		return refused
 	}
 	lot, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
@@ -55,7 +57,7 @@ func (s *Server) auctionCancelPage(c echo.Context, id int64, refusal error) erro
 	if err != nil {
 		return err
 	}
-	p := s.noteProblem(c, refusal)
-	view.CancelProblem = p.Detail
-	return s.page(c, p.Status, pages.Auction(view))
+	p := s.logProblem(c, refused)
+	view.CancelProblem = p.words(languageOf(c)).Detail
+	return s.page(c, p.status, pages.Auction(view))
 }

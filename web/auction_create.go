@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,7 +10,9 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/templates/components"
+	"martelo/web/read"
 )
 
 // currencyDefault is an auction's currency unless its seller says otherwise.
@@ -19,8 +20,8 @@ const currencyDefault = "USD"
 
 // auctionCreate is POST /auctions.
 func (s *Server) auctionCreate(c echo.Context) error {
-	if mediaOf(c.Request()) == mediaForm {
-		return s.auctionForm(c)
+	if read.Media(c.Request()) == read.MediaForm {
+		return s.auctionSubmit(c)
 	}
 	who, err := s.caller(c)
 	if err != nil {
@@ -29,11 +30,11 @@ func (s *Server) auctionCreate(c echo.Context) error {
 	if !who.MaySell() {
 		return errForbidden
 	}
-	key, err := readKey(c.Request().Header)
-	if err != nil && !errors.Is(err, errKeyMissing) { // without one, sending the draft twice opens two auctions
+	key, err := read.Key(c.Request().Header)
+	if err != nil && !errors.Is(err, read.ErrKeyMissing) { // without one, sending the draft twice opens two auctions
 		return err
 	}
-	body, err := readObject(c.Response(), c.Request())
+	body, err := read.ObjectOf(c.Request())
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (s *Server) auctionCreate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	noteOf(c).auctionID = id
+	logOf(c).auctionID = id
 	return s.answerOpened(c, id)
 }
 
@@ -57,99 +58,99 @@ func (s *Server) answerOpened(c echo.Context, id int64) error {
 		return err
 	}
 	c.Response().Header().Set("Location", components.AuctionPath(id))
-	return writeJSON(c, http.StatusCreated, mediaJSON, toAuctionJSON(opened))
+	return writeJSON(c, http.StatusCreated, read.MediaJSON, toAuctionJSON(opened))
 }
 
 // readDraft reads an auction to be opened, and says all that cannot be read in it. Whether what was read makes an auction is the rulebook's
 // to say.
-func readDraft(body object) (draft auction.Draft, wrong auction.FieldErrors) {
-	note := func(refusal *auction.FieldError) {
-		if refusal != nil {
-			wrong = append(wrong, refusal)
+func readDraft(body read.Object) (draft auction.Draft, wrong refusal.FieldErrors) {
+	note := func(refused *refusal.FieldError) {
+		if refused != nil {
+			wrong = append(wrong, refused)
 		}
 	}
-	var refusal *auction.FieldError
-	draft.Title, refusal = body.text("title")
-	note(refusal)
-	draft.Description, refusal = body.text("description")
-	note(refusal)
-	draft.Currency, refusal = readCurrency(body)
-	note(refusal)
-	draft.StartPrice, refusal = readAmount(body, "startPrice", draft.Currency)
-	note(refusal)
-	draft.MinIncrement, refusal = readAmount(body, "minIncrement", draft.Currency)
-	note(refusal)
-	draft.StartAt, refusal = body.time("startTime")
-	note(refusal)
-	draft.EndAt, refusal = body.time("endTime")
-	if refusal == nil && draft.EndAt.IsZero() {
-		refusal = &auction.FieldError{Field: "endTime", Reason: "Give an end time."}
+	var refused *refusal.FieldError
+	draft.Title, refused = body.Text("title")
+	note(refused)
+	draft.Description, refused = body.Text("description")
+	note(refused)
+	draft.Currency, refused = readCurrency(body)
+	note(refused)
+	draft.StartPrice, refused = readAmount(body, "startPrice", draft.Currency)
+	note(refused)
+	draft.MinIncrement, refused = readAmount(body, "minIncrement", draft.Currency)
+	note(refused)
+	draft.StartAt, refused = body.Time("startTime")
+	note(refused)
+	draft.EndAt, refused = body.Time("endTime")
+	if refused == nil && draft.EndAt.IsZero() {
+		refused = refusal.Of("endTime", refusal.Missing)
 	}
-	note(refusal)
-	draft.SoftClose, refusal = readSoftClose(body)
-	note(refusal)
-	lane, refusal := body.text("lane")
-	note(refusal)
+	note(refused)
+	draft.SoftClose, refused = readSoftClose(body)
+	note(refused)
+	lane, refused := body.Text("lane")
+	note(refused)
 	draft.Lane = auction.Lane(lane)
-	if lane == "" && !body.has("lane") {
+	if lane == "" && !body.Has("lane") {
 		draft.Lane = auction.Standard
 	}
 	return draft, wrong
 }
 
-func readCurrency(body object) (money.Currency, *auction.FieldError) {
-	code, refusal := body.text("currency")
-	if refusal != nil {
-		return money.Currency{}, refusal
+func readCurrency(body read.Object) (money.Currency, *refusal.FieldError) {
+	code, refused := body.Text("currency")
+	if refused != nil {
+		return money.Currency{}, refused
 	}
-	if !body.has("currency") {
+	if !body.Has("currency") {
 		code = currencyDefault
 	}
 	return parseCurrency(code)
 }
 
-func parseCurrency(code string) (money.Currency, *auction.FieldError) {
+func parseCurrency(code string) (money.Currency, *refusal.FieldError) {
 	currency, err := money.ParseCurrency(code)
 	if err != nil {
-		return currency, &auction.FieldError{Field: "currency", Reason: "Give the currency as an ISO 4217 code such as USD."}
+		return currency, refusal.Of("currency", refusal.NotCurrency)
 	}
 	return currency, nil
 }
 
 // readAmount reads an amount of a currency. Without a currency it only reads the number, since the currency is refused already.
-func readAmount(body object, field string, currency money.Currency) (money.Amount, *auction.FieldError) {
-	decimal, refusal := body.decimal(field)
-	if refusal != nil || currency.Code() == "" {
-		return money.Amount{}, refusal
+func readAmount(body read.Object, field string, currency money.Currency) (money.Amount, *refusal.FieldError) {
+	decimal, refused := body.Decimal(field)
+	if refused != nil || currency.Code() == "" {
+		return money.Amount{}, refused
 	}
 	return inCurrency(field, decimal, currency)
 }
 
-func inCurrency(field string, decimal money.Decimal, currency money.Currency) (money.Amount, *auction.FieldError) {
+func inCurrency(field string, decimal money.Decimal, currency money.Currency) (money.Amount, *refusal.FieldError) {
 	amount, err := decimal.In(currency)
 	if err != nil {
-		return amount, &auction.FieldError{Field: field, Reason: auction.AmountReason(err, currency)}
+		return amount, refusal.Of(field, refusal.Amount(err, currency))
 	}
 	return amount, nil
 }
 
-func readSoftClose(body object) (auction.SoftClose, *auction.FieldError) {
+func readSoftClose(body read.Object) (auction.SoftClose, *refusal.FieldError) {
 	soft := auction.DefaultSoftClose
-	inner, refusal := body.object("softClose")
-	if refusal != nil {
-		return soft, refusal
+	inner, refused := body.Object("softClose")
+	if refused != nil {
+		return soft, refused
 	}
 	for _, part := range []struct {
 		field string
 		into  *time.Duration
 	}{{"windowSeconds", &soft.Window}, {"extendSeconds", &soft.Extend}} {
-		if !inner.has(part.field) {
+		if !inner.Has(part.field) {
 			continue
 		}
-		n, refusal := inner.integer(part.field)
+		n, refused := inner.Integer(part.field)
 		// Figures that a Duration cannot hold are as wrong as those that the rulebook refuses.
-		if most := int64(auction.SoftCloseMax / time.Second); refusal != nil || n < 0 || n > most {
-			return soft, &auction.FieldError{Field: "softClose", Reason: "Give the soft close in whole seconds, from 0 to " + strconv.FormatInt(most, 10) + "."}
+		if most := int64(auction.SoftCloseMax / time.Second); refused != nil || n < 0 || n > most {
+			return soft, refusal.Of("softClose", refusal.OutOfRange{Max: most})
 		}
 		*part.into = time.Duration(n) * time.Second
 	}

@@ -13,6 +13,8 @@ import (
 	"martelo/app/draft"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 func encodeForm(form pages.CreateForm) []byte {
@@ -30,7 +32,7 @@ func (s *Server) keepAndShow(c echo.Context, who account.Identity, form pages.Cr
 }
 
 func (s *Server) keepForm(c echo.Context, userID int64, form pages.CreateForm) error {
-	key, _ := parseKey(form.Key) // readCreateForm has seen to it
+	key, _ := read.ParseKey(form.Key) // readCreateForm has seen to it
 	return s.Drafts.Keep(c.Request().Context(), userID, key, encodeForm(form))
 }
 
@@ -39,7 +41,7 @@ func (s *Server) keepForm(c echo.Context, userID int64, form pages.CreateForm) e
 func (s *Server) keptForm(
 	c echo.Context, who account.Identity, text string,
 ) (form pages.CreateForm, lotID int64, err error) {
-	key, ok := parseKey(text)
+	key, ok := read.ParseKey(text)
 	if !ok {
 		return form, 0, draft.ErrNone
 	}
@@ -53,7 +55,7 @@ func (s *Server) keptForm(
 // unpublished gives a form a key of its own if its lot is published already and the form has been changed since: that
 // is another lot. If nothing was changed, the form was sent twice, and the lot's id is returned.
 func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.CreateForm) (pages.CreateForm, int64, error) {
-	key, _ := parseKey(form.Key)
+	key, _ := read.ParseKey(form.Key)
 	kept, err := s.Drafts.Find(c.Request().Context(), who.ID, key)
 	switch {
 	case errors.Is(err, draft.ErrNone):
@@ -69,25 +71,24 @@ func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.Cr
 
 // signInAgain answers a lot's form from somebody who is signed out, or as somebody else, with a sign-in page that
 // carries the form along. Nothing is kept for strangers: what they sent goes back to them.
-func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refusal error) error {
-	var reason string
+func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refused error) error {
+	var notice words.Key
 	switch {
-	case errors.Is(refusal, errUnauthenticated):
-		reason = "You are signed out. Sign in"
-	case errors.Is(refusal, errOtherViewer):
-		reason = "Somebody else has signed in here since the form was opened. Sign in as yourself"
-	case errors.Is(refusal, errForbidden):
-		reason = "This account may not sell. Sign in with one that may"
+	case errors.Is(refused, errUnauthenticated):
+		notice = words.DraftSignedOut
+	case errors.Is(refused, errOtherViewer):
+		notice = words.DraftOtherViewer
+	case errors.Is(refused, errForbidden):
+		notice = words.DraftNotForSeller
 	}
-	if reason == "" || !asksPage(c.Request()) {
-		return refusal
+	if notice == "" {
+		return refused
 	}
-	return s.signInPage(c, s.noteProblem(c, refusal).Status, pages.SignInView{
-		Next: components.PathNewAuction, Carried: form.Fields(),
-		Notice: &components.Notice{
-			Kind: components.NoticeBad,
-			Text: reason + ": your lot comes back as you entered it. Nothing was published.",
-		},
+	return s.refused(c, refused, func(status int) error {
+		return s.signInPage(c, status, pages.SignInView{
+			Next: components.PathNewAuction, Carried: form.Fields(),
+			Notice: &components.Notice{Kind: components.NoticeBad, Text: say(c, notice, nil)},
+		})
 	})
 }
 

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 func readCreateForm(values url.Values) pages.CreateForm {
@@ -26,7 +28,7 @@ func readCreateForm(values url.Values) pages.CreateForm {
 		SoftClose: values.Get(pages.FieldSoftClose) != "", WindowMinutes: typed(pages.FieldWindowMinutes),
 		ExtendMinutes: typed(pages.FieldExtendMinutes), Lane: typed(pages.FieldLane),
 	}
-	if _, ok := parseKey(form.Key); !ok {
+	if _, ok := read.ParseKey(form.Key); !ok {
 		form.Key = newKey() // a form that is not one of ours any more opens an auction of its own
 	}
 	choose(&form, values.Get(components.FieldChoice))
@@ -50,23 +52,24 @@ func choose(form *pages.CreateForm, choice string) {
 
 // lotForm is a seller's form as the house understands it: the auction, what cannot be read, and what has to be asked.
 type lotForm struct {
-	draft   auction.Draft
-	zone    *time.Location
-	wrong   auction.FieldErrors
-	choices map[string][]components.Choice // by field
+	language words.Language
+	draft    auction.Draft
+	zone     *time.Location
+	wrong    refusal.FieldErrors
+	choices  map[string][]components.Choice // by field
 }
 
 // readLot reads what was typed into the form, by the notation of the page's locale.
 func readLot(form pages.CreateForm, locale string) *lotForm {
-	l := &lotForm{choices: map[string][]components.Choice{}}
+	l := &lotForm{language: words.In(locale), choices: map[string][]components.Choice{}}
 	l.draft.Title, l.draft.Description, l.draft.Lane = form.Title, form.Description, auction.Lane(form.Lane)
 	if form.Lane == "" { // a form without the choice
 		l.draft.Lane = auction.Standard
 	}
-	l.draft.Key, _ = parseKey(form.Key)
+	l.draft.Key, _ = read.ParseKey(form.Key)
 	var err error
 	if l.draft.Currency, err = money.ParseCurrency(form.Currency); err != nil {
-		l.refuse(pages.FieldCurrency, "Choose a currency from the list.")
+		l.refuse(pages.FieldCurrency, refusal.Unknown)
 	}
 	l.draft.StartPrice = l.amount(pages.FieldStartPrice, form.StartPrice, locale)
 	l.draft.MinIncrement = l.amount(pages.FieldMinIncrement, form.MinIncrement, locale)
@@ -79,9 +82,9 @@ func readLot(form pages.CreateForm, locale string) *lotForm {
 }
 
 func (l *lotForm) readTimes(form pages.CreateForm) {
-	zone, refusal := readZone(form.Zone)
-	if refusal != nil {
-		l.refuse(refusal.Field, refusal.Reason)
+	zone, refused := read.Zone(form.Zone)
+	if refused != nil {
+		l.wrong = append(l.wrong, refused)
 		return
 	}
 	l.zone = zone
@@ -91,13 +94,13 @@ func (l *lotForm) readTimes(form pages.CreateForm) {
 	}
 }
 
-func (l *lotForm) refuse(field, reason string) {
-	l.wrong = append(l.wrong, &auction.FieldError{Field: field, Reason: reason})
+func (l *lotForm) refuse(field string, reason refusal.Reason) {
+	l.wrong = append(l.wrong, refusal.Of(field, reason))
 }
 
 // refused tells whether something is wrong with one of the fields already.
 func (l *lotForm) refused(fields ...string) bool {
-	return slices.ContainsFunc(l.wrong, func(e *auction.FieldError) bool { return slices.Contains(fields, e.Field) })
+	return slices.ContainsFunc(l.wrong, func(e *refusal.FieldError) bool { return slices.Contains(fields, e.Field) })
 }
 
 // amount reads an amount of the auction's currency. Without one there is nothing to read it by.
@@ -106,24 +109,25 @@ func (l *lotForm) amount(field, text, locale string) money.Amount {
 	if c.Code() == "" {
 		return money.Amount{}
 	}
-	amount, err := money.ReadTyped(text, c, components.NotationOf(locale))
+	amount, err := money.ReadTyped(text, c, words.NotationOf(locale))
 	if err != nil {
-		l.refuse(field, components.AmountProblem(locale, c, err))
-		l.choices[field] = components.AmountChoices(locale, field, err)
+		reason := refusal.Typed{Currency: c, Cause: err}
+		l.refuse(field, reason)
+		l.choices[field] = components.AmountChoices(locale, field, reason.Readings())
 	}
 	return amount
 }
 
 func (l *lotForm) moment(field, text, offsetField, offset string) time.Time {
-	moment, both, refusal := localTime(field, text, offset, l.zone)
-	if refusal != nil {
-		l.refuse(refusal.Field, refusal.Reason)
+	moment, both, refused := read.LocalTime(field, text, offset, l.zone)
+	if refused != nil {
+		l.wrong = append(l.wrong, refused)
 	}
 	for i, either := range both {
-		order := []string{"The first ", "The second "}[i]
+		shown := refusal.Figures{"time": either.Format("15:04"), "offset": either.Format(read.OffsetLayout)}
 		l.choices[field] = append(l.choices[field], components.Choice{
-			Label: order + either.Format("15:04") + " (UTC" + either.Format(offsetLayout) + ")",
-			Value: offsetField + "=" + either.Format(offsetLayout),
+			Label: l.language.Say([]words.Key{words.ChoiceFirstTime, words.ChoiceSecondTime}[i], shown),
+			Value: offsetField + "=" + either.Format(read.OffsetLayout),
 		})
 	}
 	return moment
@@ -131,19 +135,19 @@ func (l *lotForm) moment(field, text, offsetField, offset string) time.Time {
 
 func (l *lotForm) minutes(field, text string) time.Duration {
 	most := int64(auction.SoftCloseMax / time.Minute)
-	n, ok := parseInteger(text)
+	n, ok := read.Integer(text)
 	if !ok || n < 0 || n > most {
-		l.refuse(field, "Enter whole minutes from 0 to "+strconv.FormatInt(most, 10)+".")
+		l.refuse(field, refusal.OutOfRange{Max: most})
 		return 0
 	}
 	return time.Duration(n) * time.Minute
 }
 
-// open is the auction as it would open now. It returns auction.FieldErrors with all that is wrong in the form: what
+// open is the auction as it would open now. It returns refusal.FieldErrors with all that is wrong in the form: what
 // could not be read, and what the rulebook says about the rest.
 func (l *lotForm) open(now time.Time) (auction.State, error) {
 	opened, err := l.readable().Open(now)
-	var rules auction.FieldErrors
+	var rules refusal.FieldErrors
 	if err != nil && !errors.As(err, &rules) {
 		return opened, err
 	}
@@ -155,7 +159,7 @@ func (l *lotForm) open(now time.Time) (auction.State, error) {
 	if len(l.wrong) == 0 {
 		return opened, nil
 	}
-	slices.SortStableFunc(l.wrong, func(a, b *auction.FieldError) int {
+	slices.SortStableFunc(l.wrong, func(a, b *refusal.FieldError) int {
 		return cmp.Compare(slices.Index(pages.CreateFields, a.Field), slices.Index(pages.CreateFields, b.Field))
 	})
 	return opened, l.wrong

@@ -5,6 +5,8 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/templates/words"
+	"martelo/web/stream"
 )
 
 // auctionJSON is an auction as the contract writes it, in the contract's order.
@@ -38,8 +40,8 @@ func toAuctionJSON(a catalog.Auction) auctionJSON {
 	return auctionJSON{
 		ID: a.ID, SellerID: a.SellerID, Title: a.Title, Description: a.Description, Currency: a.Currency.Code(),
 		StartPrice: a.StartPrice.String(), CurrentPrice: a.CurrentPrice.String(), MinIncrement: a.MinIncrement.String(), MinimumBid: a.MinimumBid().String(),
-		LeaderID: orNull(a.LeaderID), BidCount: a.BidCount, Status: a.Status,
-		StartTime: formatTime(a.StartAt), EndTime: formatTime(a.EndAt), ServerTime: formatTime(a.Now),
+		LeaderID: stream.OrNull(a.LeaderID), BidCount: a.BidCount, Status: a.Status,
+		StartTime: words.ExactTime(a.StartAt), EndTime: words.ExactTime(a.EndAt), ServerTime: words.ExactTime(a.Now),
 		SoftClose: softCloseJSON{WindowSeconds: seconds(a.SoftClose.Window), ExtendSeconds: seconds(a.SoftClose.Extend)},
 		Lane:      a.Lane, Version: a.Version,
 	}
@@ -57,15 +59,8 @@ type bidJSON struct {
 
 func toBidJSON(b auction.Bid) bidJSON {
 	return bidJSON{
-		ID: b.ID, AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(), AcceptedAt: formatTime(b.AcceptedAt),
+		ID: b.ID, AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(), AcceptedAt: words.ExactTime(b.AcceptedAt),
 	}
-}
-
-func orNull(id int64) *int64 {
-	if id == 0 {
-		return nil
-	}
-	return &id
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -13,6 +13,7 @@ import (
 	"martelo/app/catalog"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 type auctionListJSON struct {
@@ -22,17 +23,34 @@ type auctionListJSON struct {
 
 // auctionList is GET /auctions, and GET / for people.
 func (s *Server) auctionList(c echo.Context) error {
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
 	filter, wrong := readFilter(values)
-	if asksPage(c.Request()) {
-		return s.drawnPage(c, func() (int, templ.Component, error) { return s.auctionListPage(c, values, filter, wrong) })
-	}
-	if wrong != nil {
-		return wrong
-	}
+	return answer(c,
+		func() error {
+			if wrong != nil {
+				return wrong
+			}
+			return s.auctionListAsJSON(c, filter)
+		},
+		func() error {
+			return s.sharedPage(c, func() (int, templ.Component, error) {
+				view, status, err := s.listView(c, values, filter, wrong)
+				return status, pages.List(view), err
+			})
+		},
+		func() error {
+			return s.sharedFragment(c, func() (int, templ.Component, error) {
+				view, status, err := s.listView(c, values, filter, wrong)
+				return status, liveFragment(view.Lots), err
+			})
+		},
+	)
+}
+
+func (s *Server) auctionListAsJSON(c echo.Context, filter catalog.Filter) error {
 	page, err := s.Catalog.List(c.Request().Context(), filter)
 	if err != nil {
 		return err
@@ -44,16 +62,16 @@ func (s *Server) auctionList(c echo.Context) error {
 	if page.Next != "" {
 		list.NextCursor = &page.Next
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, list)
+	return writeJSON(c, http.StatusOK, read.MediaJSON, list)
 }
 
 // readFilter reads what a list was asked for. An empty parameter is as good as none.
 func readFilter(values url.Values) (catalog.Filter, error) {
-	limit, err := queryInteger(values, "limit", 1, catalog.PageMax, catalog.PageDefault)
+	limit, err := read.QueryInteger(values, "limit", 1, catalog.PageMax, catalog.PageDefault)
 	if err != nil {
 		return catalog.Filter{}, err
 	}
-	seller, err := queryInteger(values, "seller", 1, math.MaxInt64, 0)
+	seller, err := read.QueryInteger(values, "seller", 1, math.MaxInt64, 0)
 	if err != nil {
 		return catalog.Filter{}, err
 	}
@@ -63,31 +81,34 @@ func readFilter(values url.Values) (catalog.Filter, error) {
 	}, nil
 }
 
-// auctionListPage draws a list. A question that could not be read is answered with the list of what is open, and with what was wrong.
-func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catalog.Filter, err error) (int, templ.Component, error) {
+// listView is a list for people. A question that could not be read is answered with the list of what is open, and
+// with what was wrong.
+func (s *Server) listView(
+	c echo.Context, values url.Values, filter catalog.Filter, err error,
+) (view pages.ListView, status int, _ error) {
 	ctx, status := c.Request().Context(), http.StatusOK
 	var page catalog.Page
 	if err == nil {
 		page, err = s.Catalog.List(ctx, filter)
 	}
-	view := pages.ListView{PageSize: filter.Limit}
-	if wrong, ok := problems(err); ok {
-		p := s.noteProblem(c, err)
-		status, view.Problem = p.Status, wrong[0].Text
+	view = pages.ListView{PageSize: filter.Limit}
+	if wrong, ok := problems(c, err); ok {
+		p := s.logProblem(c, err)
+		status, view.Problem = p.status, wrong[0].Text
 		values, filter = url.Values{}, catalog.Filter{Limit: catalog.PageDefault}
 		page, err = s.Catalog.List(ctx, filter)
 	}
 	if err != nil {
-		return 0, nil, err
+		return view, 0, err
 	}
-	if view.PageView, err = s.frame(c, "", c.Request().URL.RequestURI()); err != nil {
-		return 0, nil, err
+	if view.PageView, err = s.pageView(c, "", c.Request().URL.RequestURI()); err != nil {
+		return view, 0, err
 	}
 	view.Query = pages.ListQuery{Q: filter.Query, Status: filter.Status, Sort: string(filter.Sort)}
 	if filter.SellerID != 0 {
 		seller, err := s.Catalog.Seller(ctx, filter.SellerID)
 		if err != nil {
-			return 0, nil, err
+			return view, 0, err
 		}
 		view.Query.Seller, view.Seller = strconv.FormatInt(filter.SellerID, 10), sellerView(filter.SellerID, seller)
 	}
@@ -95,10 +116,7 @@ func (s *Server) auctionListPage(c echo.Context, values url.Values, filter catal
 	view.LiveURL = liveCards(page.Auctions, view.Locale)
 	view.NextURL, view.FirstURL = around(c.Request().URL.Path, values, page.Next)
 	view.NewsURL = listNewsURL(values, filter)
-	if asksFragment(c.Request()) {
-		return status, liveFragment(view.Lots), nil
-	}
-	return status, pages.List(view), nil
+	return view, status, nil
 }
 
 // around are the addresses of the next page of a list and of its first, "" where there is none.

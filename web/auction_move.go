@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/auction"
+	"martelo/web/read"
 )
 
 // auctionMove is POST /auctions/{id}/lane with {"lane": "standard" or "hot"}: for programs of the seller or an admin.
@@ -18,20 +19,16 @@ func (s *Server) auctionMove(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := readObject(c.Response(), c.Request())
+	body, err := read.ObjectOf(c.Request())
 	if err != nil {
 		return err
 	}
-	lane, wrong := body.text("lane")
+	lane, wrong := body.Text("lane")
 	if wrong != nil {
 		return wrong
 	}
 	if err := s.Auctioneer.Move(c.Request().Context(), id, who.Actor(), auction.Lane(lane)); err != nil {
 		return err
 	}
-	moved, err := s.Catalog.One(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, mediaJSON, toAuctionJSON(moved))
+	return s.auctionAsJSON(c, http.StatusOK, id)
 }

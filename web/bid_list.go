@@ -9,9 +9,12 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/app/refusal"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/pages"
+	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // bidsDefault is how many bids a list has unless asked otherwise.
@@ -27,15 +30,15 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}
-	after, err := queryInteger(values, "after", 0, math.MaxInt64, 0)
+	after, err := read.QueryInteger(values, "after", 0, math.MaxInt64, 0)
 	if err != nil {
 		return err
 	}
-	limit, err := queryInteger(values, "limit", 1, catalog.BidsMax, bidsDefault)
+	limit, err := read.QueryInteger(values, "limit", 1, catalog.BidsMax, bidsDefault)
 	if err != nil {
 		return err
 	}
@@ -43,25 +46,43 @@ func (s *Server) bidList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if asksPage(c.Request()) {
-		return s.bidListPage(c, id, bids)
-	}
+	return answer(c,
+		func() error { return bidListAsJSON(c, bids) },
+		func() error {
+			view, err := s.bidsView(c, id, bids)
+			if err != nil {
+				return err
+			}
+			return s.page(c, http.StatusOK, pages.Bids(view))
+		},
+		func() error {
+			view, err := s.bidsView(c, id, bids)
+			if err != nil {
+				return err
+			}
+			table := fragments.BidTable(view.Lot, bids, view.ViewerID(), say(c, words.CaptionBids, nil))
+			return s.page(c, http.StatusOK, table)
+		},
+	)
+}
+
+func bidListAsJSON(c echo.Context, bids []auction.Bid) error {
 	list := bidListJSON{Bids: make([]bidJSON, len(bids))}
 	for i, bid := range bids {
 		list.Bids[i] = toBidJSON(bid)
 	}
-	return writeJSON(c, http.StatusOK, mediaJSON, list)
+	return writeJSON(c, http.StatusOK, read.MediaJSON, list)
 }
 
-// bidListPage shows a stretch of the log. It does not move: the auction's own page does.
-func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error {
+// bidsView is a stretch of the log. It does not move: the auction's own page does.
+func (s *Server) bidsView(c echo.Context, id int64, bids []auction.Bid) (view pages.BidsView, err error) {
 	found, err := s.Catalog.One(c.Request().Context(), id)
 	if err != nil {
-		return err
+		return view, err
 	}
-	view := pages.BidsView{Title: found.Title, Bids: bids}
-	if view.PageView, err = s.frame(c, "Bids on lot "+components.Number(id), c.Request().URL.RequestURI()); err != nil {
-		return err
+	view = pages.BidsView{Title: found.Title, Bids: bids}
+	if view.PageView, err = s.pageView(c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI()); err != nil {
+		return view, err
 	}
 	view.Lot = fragments.LotView{State: found.State, Locale: view.Locale, Now: found.Now}
 	values := c.Request().URL.Query()
@@ -73,10 +94,7 @@ func (s *Server) bidListPage(c echo.Context, id int64, bids []auction.Bid) error
 		values.Set("after", components.Number(bids[n-1].Seq))
 		view.NextURL = components.BidsPath(id) + queryText(values)
 	}
-	if asksFragment(c.Request()) {
-		return s.page(c, http.StatusOK, fragments.BidTable(view.Lot, bids, view.ViewerID(), "Bids"))
-	}
-	return s.page(c, http.StatusOK, pages.Bids(view))
+	return view, nil
 }
 
 func queryText(values url.Values) string {

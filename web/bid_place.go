@@ -8,62 +8,77 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
+	"martelo/app/refusal"
+	"martelo/web/read"
 )
 
 const headerReplayed = "Idempotency-Replayed"
 
-// bidPlace is POST /auctions/{id}/bids.
+// bidPlace is POST /auctions/{id}/bids, from a program or from the form on an auction's page.
 func (s *Server) bidPlace(c echo.Context) error {
-	if mediaOf(c.Request()) == mediaForm {
-		return s.bidForm(c)
-	}
-	who, err := s.caller(c)
-	if err != nil {
-		return s.refusedBid(err)
-	}
-	request, err := s.readBid(c, who)
-	if err != nil {
-		return s.refusedBid(err)
-	}
-	bid, replayed, err := s.place(c.Request().Context(), request)
-	if err != nil {
-		return err
-	}
-	return answerBid(c, bid, replayed)
-}
-
-// answerBid answers a program.
-func answerBid(c echo.Context, bid auction.Bid, replayed bool) error {
-	if replayed {
-		c.Response().Header().Set(headerReplayed, "true")
-		return writeJSON(c, http.StatusOK, mediaJSON, toBidJSON(bid))
-	}
-	return writeJSON(c, http.StatusCreated, mediaJSON, toBidJSON(bid))
-}
-
-// readBid reads a bid and whose it is. Only a service token names somebody else.
-func (s *Server) readBid(c echo.Context, who account.Identity) (auction.Request, error) {
+	var (
+		request  auction.Request
+		typed    typedBid // what came with a form
+		bid      auction.Bid
+		replayed bool
+	)
+	fromForm := read.Media(c.Request()) == read.MediaForm
 	id, err := auctionID(c)
 	if err != nil {
-		return auction.Request{}, err
+		s.countBid(false, err)
+		return err
 	}
-	key, err := readKey(c.Request().Header)
+	if fromForm {
+		request, typed, err = s.readBidForm(c, id)
+	} else {
+		request, err = s.readBid(c, id)
+	}
+	if err == nil {
+		bid, replayed, err = s.place(c.Request().Context(), request)
+	}
+	s.countBid(replayed, err)
+	if err != nil && !fromForm {
+		return err // whatever representation is asked for: there is no form to show again
+	}
+	result := bidResult{typed: typed, bid: bid, replayed: replayed, refused: err}
+	return answer(c,
+		func() error { return answerBid(c, result) },
+		func() error { return s.bidPage(c, id, result) },
+		func() error { return s.bidFragment(c, id, result) },
+	)
+}
+
+// bidResult is what became of a bid.
+type bidResult struct {
+	typed    typedBid
+	bid      auction.Bid
+	replayed bool
+	refused  error
+}
+
+// readBid reads a program's bid and whose it is. Only a service token names somebody else.
+func (s *Server) readBid(c echo.Context, id int64) (auction.Request, error) {
+	who, err := s.caller(c)
 	if err != nil {
 		return auction.Request{}, err
 	}
-	body, err := readObject(c.Response(), c.Request())
+	key, err := read.Key(c.Request().Header)
 	if err != nil {
 		return auction.Request{}, err
 	}
-	amount, wrong := body.decimal("amount")
+	body, err := read.ObjectOf(c.Request())
+	if err != nil {
+		return auction.Request{}, err
+	}
+	amount, wrong := body.Decimal("amount")
 	if wrong != nil {
 		return auction.Request{}, wrong
 	}
-	bidderID, wrong := body.integer("bidderId")
+	bidderID, wrong := body.Integer("bidderId")
 	if wrong != nil {
 		return auction.Request{}, wrong
 	}
-	if !body.has("bidderId") {
+	if !body.Has("bidderId") {
 		bidderID = who.ID
 	}
 	if err := s.mayBidFor(c.Request().Context(), who, bidderID); err != nil {
@@ -84,30 +99,39 @@ func (s *Server) mayBidFor(ctx context.Context, who account.Identity, bidderID i
 		return err
 	}
 	if !exists {
-		return &auction.FieldError{Field: "bidderId", Reason: "There is no such bidder."}
+		return refusal.Of("bidderId", refusal.Unknown)
 	}
 	return nil
 }
 
-// place brings a bid to the desk unless its bidder bids too often, and counts the answer.
-func (s *Server) place(ctx context.Context, r auction.Request) (auction.Bid, bool, error) {
+// place brings a bid to the auctioneer unless its bidder bids too often.
+func (s *Server) place(ctx context.Context, r auction.Request) (bid auction.Bid, replayed bool, err error) {
 	if wait := s.Limits.Bid(ctx, r.BidderID, r.AuctionID, r.Key); wait > 0 {
-		return auction.Bid{}, false, s.refusedBid(&limitedError{wait: wait})
+		return bid, false, &limitedError{wait: wait, says: tooManyBids}
 	}
-	bid, replayed, err := s.Auctioneer.Place(ctx, r)
-	switch {
-	case err != nil:
-		return bid, false, s.refusedBid(err)
-	case replayed:
-		s.bids.WithLabelValues("replayed").Inc()
-	default:
-		s.bids.WithLabelValues("accepted").Inc()
-	}
-	return bid, replayed, nil
+	return s.Auctioneer.Place(ctx, r)
 }
 
-// refusedBid counts a refusal under its code and passes it on.
-func (s *Server) refusedBid(err error) error {
-	s.bids.WithLabelValues(describe(err).Code).Inc()
-	return err
+// countBid counts an answer to a bid.
+func (s *Server) countBid(replayed bool, refused error) {
+	outcome := "accepted"
+	switch {
+	case refused != nil:
+		outcome = describe(refused).code
+	case replayed:
+		outcome = "replayed"
+	}
+	s.bids.WithLabelValues(outcome).Inc()
+}
+
+// answerBid answers a program.
+func answerBid(c echo.Context, r bidResult) error {
+	switch {
+	case r.refused != nil:
+		return r.refused
+	case r.replayed:
+		c.Response().Header().Set(headerReplayed, "true")
+		return writeJSON(c, http.StatusOK, read.MediaJSON, toBidJSON(r.bid))
+	}
+	return writeJSON(c, http.StatusCreated, read.MediaJSON, toBidJSON(r.bid))
 }

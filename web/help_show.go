@@ -8,12 +8,13 @@ import (
 
 	"martelo/templates/components"
 	"martelo/templates/pages"
+	"martelo/templates/words"
 )
 
 // helpShow is GET /help: how bidding works.
 func (s *Server) helpShow(c echo.Context) error {
-	return s.drawnPage(c, func() (int, templ.Component, error) {
-		view, err := s.frame(c, "How bidding works", components.PathHelp)
+	return s.sharedPage(c, func() (int, templ.Component, error) {
+		view, err := s.pageView(c, say(c, words.TitleHelp, nil), components.PathHelp)
 		return http.StatusOK, pages.Help(view), err
 	})
 }

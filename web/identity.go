@@ -45,7 +45,7 @@ func (s *Server) newSessions() *scs.SessionManager {
 // caller is who a request comes from: by its token if it has one, otherwise by its session. It returns errUnauthenticated if it has neither,
 // and errBadToken for a token that is not one of ours, whatever the session says.
 func (s *Server) caller(c echo.Context) (account.Identity, error) {
-	n := noteOf(c)
+	n := logOf(c)
 	if n.identity != nil {
 		return *n.identity, nil
 	}
@@ -104,8 +104,12 @@ func (s *Server) signedIn(c echo.Context) (account.Identity, error) {
 func (s *Server) personal(draw echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		_, err := s.caller(c)
-		if errors.Is(err, errUnauthenticated) && !asksFragment(c.Request()) {
-			return s.seeOther(c, components.ReturnURL(components.PathSignIn, c.Request().URL.RequestURI()))
+		if errors.Is(err, errUnauthenticated) {
+			refuse := func() error { return err }
+			signIn := func() error {
+				return s.seeOther(c, components.ReturnURL(components.PathSignIn, c.Request().URL.RequestURI()))
+			}
+			return answer(c, refuse, signIn, refuse)
 		}
 		if err != nil {
 			return err
@@ -116,7 +120,7 @@ func (s *Server) personal(draw echo.HandlerFunc) echo.HandlerFunc {
 
 // session loads the browser's session, once a request; without a cookie it is empty and nothing is asked.
 func (s *Server) session(c echo.Context) (context.Context, error) {
-	n := noteOf(c)
+	n := logOf(c)
 	if n.session {
 		return c.Request().Context(), nil
 	}
@@ -136,7 +140,7 @@ func (s *Server) session(c echo.Context) (context.Context, error) {
 // keepSession writes the session and its cookie if anything in it has changed. It must come before the answer.
 func (s *Server) keepSession(c echo.Context) error {
 	ctx := c.Request().Context()
-	if !noteOf(c).session {
+	if !logOf(c).session {
 		return nil
 	}
 	switch s.sessions.Status(ctx) {

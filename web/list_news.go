@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/app/catalog"
+	"martelo/web/read"
 )
 
 // pathListNews is where a list's page asks which lots the list has by now:
@@ -44,7 +45,7 @@ type keptList struct {
 // listNews is GET pathListNews: the ids of the lots of a list in their order, with commas between
 // them.
 func (s *Server) listNews(c echo.Context) error {
-	values, err := query(c.Request())
+	values, err := read.Query(c.Request())
 	if err != nil {
 		return err
 	}

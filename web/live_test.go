@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/r3labs/sse/v2"
-	"pgregory.net/rapid"
 
 	"martelo/app/live"
 	"martelo/web"
@@ -256,30 +254,6 @@ func TestPageStream(t *testing.T) {
 	if got := strings.Join(names, " "); got != "clock message message message bye" {
 		t.Errorf("the events were %s", got)
 	}
-}
-
-// Whatever is in the data, it is one event with that data.
-func TestDataForgesNoEvent(t *testing.T) {
-	t.Parallel()
-	texts := rapid.StringOf(rapid.SampledFrom([]rune("ab:\r\n\r\n ü{}<data:event:id:retry:")))
-	rapid.Check(t, func(t *rapid.T) {
-		data := texts.Draw(t, "data")
-		frame := web.Event("price", []byte(data))
-		reader := sse.NewEventStreamReader(bytes.NewReader(append(frame, web.Event("end", []byte("x"))...)), 1<<20)
-		want := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(data)
-		for _, expected := range [][2]string{{"price", want}, {"end", "x"}} {
-			block, err := reader.ReadEvent()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if name, got := fields(block); name != expected[0] || got != expected[1] {
-				t.Fatalf("%q was read as %q with %q", data, name, got)
-			}
-			if bytes.ContainsRune(block, '\r') || bytes.Contains(block, []byte("\nid")) || bytes.Contains(block, []byte("\nretry")) {
-				t.Fatalf("%q became %q", data, block)
-			}
-		}
-	})
 }
 
 // An independent client understands the stream.

@@ -23,8 +23,8 @@ const (
 	requestIDLengthMax = 64
 )
 
-// note is what is learned about a request on the way, for its line in the log and its figures.
-type note struct {
+// requestLog is what is learned about a request on the way, for its line in the log and its figures.
+type requestLog struct {
 	requestID string
 	auctionID int64
 	userID    int64
@@ -36,14 +36,14 @@ type note struct {
 	session  bool // whether the session was loaded
 }
 
-const noteKey = "note"
+const logKey = "log"
 
-func noteOf(c echo.Context) *note {
-	if n, ok := c.Get(noteKey).(*note); ok {
+func logOf(c echo.Context) *requestLog {
+	if n, ok := c.Get(logKey).(*requestLog); ok {
 		return n
 	}
-	n := &note{}
-	c.Set(noteKey, n)
+	n := &requestLog{}
+	c.Set(logKey, n)
 	return n
 }
 
@@ -62,7 +62,7 @@ func (s *Server) count() {
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		begin := time.Now()
-		n := noteOf(c)
+		n := logOf(c)
 		n.requestID = requestID(c.Request())
 		c.Response().Header().Set(headerRequestID, n.requestID)
 		// Not every writer has deadlines; a test's recorder never waits.
@@ -71,7 +71,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := s.caught(next, c); err != nil {
 			c.Error(err)
 		}
-		s.tell(c, n, time.Since(begin))
+		s.logRequest(c, n, time.Since(begin))
 		return nil
 	}
 }
@@ -84,14 +84,14 @@ func (s *Server) caught(next echo.HandlerFunc, c echo.Context) (err error) {
 		case http.ErrAbortHandler:
 			panic(p)
 		default:
-			noteOf(c).stack = debug.Stack()
+			logOf(c).stack = debug.Stack()
 			err = fmt.Errorf("web: panic: %v", p)
 		}
 	}()
 	return next(c)
 }
 
-func (s *Server) tell(c echo.Context, n *note, took time.Duration) {
+func (s *Server) logRequest(c echo.Context, n *requestLog, took time.Duration) {
 	status, route, method := c.Response().Status, c.Path(), knownMethod(c.Request().Method)
 	if route == "" {
 		route = "none"

@@ -11,11 +11,11 @@ import (
 
 	"martelo/app/account"
 	"martelo/app/auction"
-	"martelo/app/auctioneer"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 // Where a session keeps a message for the next page.
@@ -33,28 +33,28 @@ func (s *Server) page(c echo.Context, status int, drawing templ.Component) error
 	// What a page changes in a session is that a message was shown. If that cannot be kept it is shown again, which is no reason to show
 	// nothing now.
 	if err := s.keepSession(c); err != nil {
-		noteOf(c).fault = err
+		logOf(c).fault = err
 	}
 	return answerPage(c, status, &content{plain: body.Bytes()})
 }
 
 func answerPage(c echo.Context, status int, html *content) error {
 	vary := "Accept, Accept-Language, Cookie, HX-Request"
-	if isLotShow(c.Request()) {
+	if read.IsLotShow(c.Request()) {
 		vary += ", User-Agent"
 	}
 	c.Response().Header().Set("Vary", vary)
 	return send(c, status, mediaHTML, html)
 }
 
-// frame is what every page has around it. Path is where the page itself is found.
-func (s *Server) frame(c echo.Context, title, path string) (layouts.PageView, error) {
+// pageView is what every page has around it. Path is where the page itself is found.
+func (s *Server) pageView(c echo.Context, title, path string) (layouts.PageView, error) {
 	viewer, err := s.viewer(c)
 	if err != nil {
 		return layouts.PageView{}, err
 	}
 	return layouts.PageView{
-		Title: title, Locale: localeOf(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
+		Title: title, Locale: read.Locale(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
 		House: s.House,
 	}, nil
 }
@@ -77,9 +77,9 @@ func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 	return v, nil
 }
 
-// bareFrame is a frame for nobody in particular, when it cannot be known who looks.
-func (s *Server) bareFrame(c echo.Context, title, path string) layouts.PageView {
-	return layouts.PageView{Title: title, Locale: localeOf(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
+// barePageView is the same for nobody in particular, when it cannot be known who looks.
+func (s *Server) barePageView(c echo.Context, title, path string) layouts.PageView {
+	return layouts.PageView{Title: title, Locale: read.Locale(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
 }
 
 // errorPage tells a person what did not work. It must not fail for the reason it tells of.
@@ -87,24 +87,24 @@ func (s *Server) errorPage(c echo.Context, p problem) error {
 	path := "/"
 	if c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead {
 		path = c.Request().URL.RequestURI()
-	} else if id, ok := parseID(c.Param("id")); ok {
+	} else if id, ok := read.ID(c.Param("id")); ok {
 		path = components.AuctionPath(id) // what was posted concerned this lot
 	} else if from, err := url.Parse(c.Request().Referer()); err == nil && from.Host == c.Request().Host {
-		path = pathAfter(from.RequestURI())
+		path = read.PathAfter(from.RequestURI())
 	}
-	view := pages.ErrorView{Status: p.Status, RequestID: noteOf(c).requestID}
-	switch p.Code {
-	case "own_auction", "has_bids", "auction_cancelled", "idempotency_key_reused", "invalid_field", "malformed_request":
-		view.Advice = p.Detail
-	}
-	if p.advise {
-		view.Headline, view.Advice = p.Title, p.Detail
+	view := pages.ErrorView{Status: p.status, RequestID: logOf(c).requestID}
+	said := p.words(languageOf(c))
+	switch p.page {
+	case ownAdvice:
+		view.Advice = said.Detail
+	case ownWords:
+		view.Headline, view.Advice = said.Title, said.Detail
 	}
 	var err error
-	if view.PageView, err = s.frame(c, p.Title, path); err != nil {
-		view.PageView = s.bareFrame(c, p.Title, path)
+	if view.PageView, err = s.pageView(c, said.Title, path); err != nil {
+		view.PageView = s.barePageView(c, said.Title, path)
 	}
-	return s.page(c, p.Status, pages.Error(view))
+	return s.page(c, p.status, pages.Error(view))
 }
 
 // flash leaves a message for the next page.
@@ -120,7 +120,7 @@ func (s *Server) flash(c echo.Context, kind components.NoticeKind, text string) 
 
 // takeFlash takes the message that the request before has left. Pages for visitors without a session have none.
 func (s *Server) takeFlash(c echo.Context) *components.Notice {
-	if !noteOf(c).session || c.Request().Method == http.MethodHead {
+	if !logOf(c).session || c.Request().Method == http.MethodHead {
 		return nil
 	}
 	ctx := c.Request().Context()
@@ -147,27 +147,13 @@ func (s *Server) seeOther(c echo.Context, path string) error {
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// problems are what a form is refused for, its fields or its being one too many, for the form; false for any other error.
-func problems(err error) (components.Problems, bool) {
-	var fields auction.FieldErrors
-	var one *auction.FieldError
-	var tooMany *auctioneer.TooManyError
-	switch {
-	case errors.As(err, &tooMany):
-		return components.Problems{{Text: tooMany.Advice}}, true
-	case errors.Is(err, auctioneer.ErrKeyReused):
-		return components.Problems{{Text: "This form was published before, with other words or figures in it. Find that lot under My lots; for another one begin with an empty form."}}, true
-	case errors.As(err, &fields):
-	case errors.As(err, &one):
-		fields = auction.FieldErrors{one}
-	default:
+// problems are what a form is refused for, for the form; false for any other error.
+func problems(c echo.Context, err error) (components.Problems, bool) {
+	if err == nil {
 		return nil, false
 	}
-	list := make(components.Problems, len(fields))
-	for i, f := range fields {
-		list[i] = components.Problem{Field: f.Field, Text: f.Reason}
-	}
-	return list, true
+	list := describe(err).forForm(languageOf(c))
+	return list, list != nil
 }
 
 // history is the latest bids as pages show them.
@@ -178,9 +164,7 @@ func history(lot fragments.LotView, bids []auction.Bid) fragments.BidHistoryView
 // onlyPage refuses a page that has no other representation to whoever does not accept one.
 func onlyPage(draw echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !asksPage(c.Request()) {
-			return auction.ErrNotFound
-		}
-		return draw(c)
+		notFound := func() error { return auction.ErrNotFound }
+		return answer(c, notFound, func() error { return draw(c) }, nil)
 	}
 }

@@ -1,5 +1,5 @@
-// Package web is the only room that speaks HTTP: it reads requests, asks the rooms that know, and answers in JSON, in pages or in
-// fragments of pages. One URL has them all; what a client accepts decides.
+// Package web has the handlers: each reads a request, asks the rooms that know, and answers in JSON, with a
+// page or with a fragment of one. One URL has them all; what a client accepts decides.
 package web
 
 import (
@@ -22,7 +22,9 @@ import (
 	"martelo/app/live"
 	"martelo/static"
 	"martelo/templates/components"
+	"martelo/templates/gallery"
 	"martelo/templates/layouts"
+	"martelo/web/stream"
 )
 
 const (
@@ -61,6 +63,8 @@ type Deps struct {
 	HSTSSubdomains bool
 	// MetricsToken lets whoever sends it read the figures from anywhere; "": nobody.
 	MetricsToken string
+	// Gallery opens the gallery of all components and pages, for developers.
+	Gallery bool
 	// OpenSelling lets every user become a seller.
 	OpenSelling bool
 	// Contact is who helps with a forgotten password, "" for nobody in particular.
@@ -72,7 +76,7 @@ type Server struct {
 	Deps
 	echo     *echo.Echo
 	sessions *scs.SessionManager
-	streams  *Streams
+	streams  *stream.Streams
 	bids     *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 	leaving  atomic.Bool
@@ -97,7 +101,7 @@ func New(deps Deps) *Server {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.answerError
 	e.IPExtractor = addressOf(deps.TrustedProxies)
-	s.streams = NewStreams(deps.Hub, s.drawLive, e.IPExtractor)
+	s.streams = stream.New(deps.Hub, s.drawLive, e.IPExtractor)
 	e.Use(s.observe, s.watchProxies(), s.headers, s.sameOrigin())
 	s.routes()
 	return s
@@ -137,26 +141,30 @@ func (s *Server) routes() {
 	post("/auctions/:id/lane", s.auctionMove)
 	post("/users", s.userCreate)
 	get("/auctions/:id/events", s.auctionEvents)
-	get("/events", s.manyEvents)
+	get("/events", s.eventList)
 	get("/ws/auctions/:id", s.auctionWebSocket)
 	get(pathLive, s.pageLive)
 	get(pathListNews, s.listNews)
 
+	if s.Gallery {
+		get(gallery.Path, onlyPage(s.galleryShow))
+		get(gallery.Path+"/:name", onlyPage(s.galleryPageShow))
+	}
 	get(components.PathHome, onlyPage(s.auctionList))
 	get(components.PathHelp, onlyPage(s.helpShow))
 	get(components.PathReview, onlyPage(s.personal(s.auctionReview)))
 	get(components.PathNewAuction, onlyPage(s.personal(s.auctionNew)))
-	get(components.PathMyBids, onlyPage(s.personal(s.myBids)))
-	get(components.PathMyAuctions, onlyPage(s.personal(s.myAuctions)))
+	get(components.PathMyBids, onlyPage(s.personal(s.bidListMine)))
+	get(components.PathMyAuctions, onlyPage(s.personal(s.auctionListMine)))
 	get(components.PathAccount, onlyPage(s.personal(s.accountShow)))
 	post(components.PathSelling, s.accountSell)
 	post(components.PathPassword, s.passwordChange)
-	post(components.PathSessions, s.sessionsEnd)
+	post(components.PathSessions, s.sessionDeleteAll)
 	post(components.PathTokens, s.tokenCreate)
 	post(components.PathTokens+"/:id/revoke", s.tokenRevoke)
-	get(components.PathSignIn, onlyPage(s.signInShow))
-	post(components.PathSignIn, s.signIn)
-	get(components.PathSignUp, onlyPage(s.signUpShow))
-	post(components.PathSignUp, s.signUp)
-	post(components.PathSignOut, s.signOut)
+	get(components.PathSignIn, onlyPage(s.sessionNew))
+	post(components.PathSignIn, s.sessionCreate)
+	get(components.PathSignUp, onlyPage(s.accountNew))
+	post(components.PathSignUp, s.accountCreate)
+	post(components.PathSignOut, s.sessionDelete)
 }

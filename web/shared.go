@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"martelo/web/read"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 )
@@ -24,16 +26,16 @@ type sharedPages struct {
 }
 
 type sharedPage struct {
-	now  *drawing // has begun: too late to join
-	next *drawing // begins after that; nil when nobody waits
+	now  *sharedDrawing // has begun: too late to join
+	next *sharedDrawing // begins after that; nil when nobody waits
 }
 
 // drawEvery is how far apart the drawings of one page begin at least while visitors wait for the next. It costs them a wait that nobody
 // notices, and leaves the processor to those who bid.
 const drawEvery = 10 * time.Millisecond
 
-// drawing is a page drawn once for several. What it holds is not changed once done is closed.
-type drawing struct {
+// sharedDrawing is a page drawn once for several. What it holds is not changed once done is closed.
+type sharedDrawing struct {
 	done   chan struct{}
 	began  time.Time // by this process's own clock, which measures a span here
 	status int
@@ -63,7 +65,7 @@ func (s *sharedPages) draw(key string, draw func() (int, *content, error)) (int,
 }
 
 // join finds the drawing to wait for, or says that it is the caller's to make, after the one before.
-func (s *sharedPages) join(key string) (d, before *drawing, mine bool) {
+func (s *sharedPages) join(key string) (d, before *sharedDrawing, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pages[key]
@@ -82,10 +84,10 @@ func (s *sharedPages) join(key string) (d, before *drawing, mine bool) {
 	return p.next, nil, false
 }
 
-func newDrawing() *drawing { return &drawing{done: make(chan struct{}), began: time.Now()} }
+func newDrawing() *sharedDrawing { return &sharedDrawing{done: make(chan struct{}), began: time.Now()} }
 
 // begin closes a drawing to those who come from now on.
-func (s *sharedPages) begin(key string, d *drawing) {
+func (s *sharedPages) begin(key string, d *sharedDrawing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pages[key]
@@ -94,7 +96,7 @@ func (s *sharedPages) begin(key string, d *drawing) {
 }
 
 // leave hands a finished drawing out.
-func (s *sharedPages) leave(key string, d *drawing) {
+func (s *sharedPages) leave(key string, d *sharedDrawing) {
 	s.mu.Lock()
 	if s.pages[key].next == nil {
 		delete(s.pages, key)
@@ -103,29 +105,38 @@ func (s *sharedPages) leave(key string, d *drawing) {
 	close(d.done)
 }
 
-// drawnPage answers with a page that is the same for every visitor who asks for the same address in the same locale. Visitors share its
-// drawing; whoever may be somebody gets one of their own.
-func (s *Server) drawnPage(c echo.Context, draw func() (int, templ.Component, error)) error {
+// drawing makes what an answer shows, and its status.
+type drawing func() (status int, drawn templ.Component, err error)
+
+// sharedPage answers with a page that is the same for every visitor who asks for the same address in the same locale.
+// Visitors share its drawing; whoever may be somebody gets one of their own.
+func (s *Server) sharedPage(c echo.Context, draw drawing) error {
+	return s.shareDrawing(c, "page", draw)
+}
+
+// sharedFragment is the same for the fragment that a page's script asks for.
+func (s *Server) sharedFragment(c echo.Context, draw drawing) error {
+	return s.shareDrawing(c, "fragment", draw)
+}
+
+func (s *Server) shareDrawing(c echo.Context, kind string, draw drawing) error {
 	if !plainVisitor(c.Request(), s.sessions.Cookie.Name) {
-		status, drawing, err := draw()
+		status, drawn, err := draw()
 		if err != nil {
 			return err
 		}
-		return s.page(c, status, drawing)
+		return s.page(c, status, drawn)
 	}
-	key := localeOf(c.Request()) + " " + c.Request().URL.RequestURI()
-	if asksFragment(c.Request()) {
-		key = "fragment " + key
-	}
+	key := kind + " " + read.Locale(c.Request()) + " " + c.Request().URL.RequestURI()
 	status, html, err := s.shared.draw(key, func() (int, *content, error) {
 		// The others wait for this one, also if the client that it is for goes away.
 		c.SetRequest(c.Request().WithContext(context.WithoutCancel(c.Request().Context())))
-		status, drawing, err := draw()
+		status, drawn, err := draw()
 		if err != nil {
 			return 0, nil, err
 		}
 		var body bytes.Buffer
-		err = drawing.Render(c.Request().Context(), &body)
+		err = drawn.Render(c.Request().Context(), &body)
 		return status, &content{plain: body.Bytes()}, err
 	})
 	if err != nil {

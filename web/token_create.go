@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"martelo/templates/pages"
+	"martelo/web/read"
 )
 
 // tokenCreate is POST /me/tokens. The token is on this one answer and nowhere else.
@@ -21,14 +22,18 @@ func (s *Server) tokenCreate(c echo.Context) error {
 	name := form.Get(pages.FieldName)
 	token, err := s.People.MakeToken(c.Request().Context(), who.ID, name, false)
 	if err != nil {
-		list, ok := problems(err)
-		if !ok || !asksPage(c.Request()) {
+		list, ok := problems(c, err)
+		if !ok {
 			return err
 		}
-		return s.accountPage(c, s.noteProblem(c, err).Status, pages.AccountView{TokenName: name, Problems: list})
+		view := pages.AccountView{TokenName: name, Problems: list}
+		return s.refused(c, err, func(status int) error { return s.accountPage(c, status, view) })
 	}
-	if !asksPage(c.Request()) {
-		return writeJSON(c, http.StatusCreated, mediaJSON, map[string]string{"token": token})
-	}
-	return s.accountPage(c, http.StatusCreated, pages.AccountView{NewToken: token})
+	return answer(c,
+		func() error {
+			return writeJSON(c, http.StatusCreated, read.MediaJSON, map[string]string{"token": token})
+		},
+		func() error { return s.accountPage(c, http.StatusCreated, pages.AccountView{NewToken: token}) },
+		nil,
+	)
 }

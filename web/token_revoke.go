@@ -8,6 +8,8 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/templates/components"
+	"martelo/templates/words"
+	"martelo/web/read"
 )
 
 // tokenRevoke is POST /me/tokens/{id}/revoke.
@@ -16,7 +18,7 @@ func (s *Server) tokenRevoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	id, ok := parseID(c.Param("id"))
+	id, ok := read.ID(c.Param("id"))
 	if !ok {
 		return auction.ErrNotFound
 	}
@@ -30,7 +32,7 @@ func (s *Server) tokenRevoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.flash(c, components.NoticeInfo, "The token was revoked."); err != nil {
+	if err := s.flash(c, components.NoticeInfo, say(c, words.DoneTokenRevoked, nil)); err != nil {
 		return err
 	}
 	return s.seeOther(c, components.PathAccount)

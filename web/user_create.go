@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 
+	"martelo/web/read"
+
 	"github.com/labstack/echo/v4"
 )
 
@@ -19,11 +21,11 @@ func (s *Server) userCreate(c echo.Context) error {
 	if !who.Service {
 		return errForbidden
 	}
-	body, err := readObject(c.Response(), c.Request())
+	body, err := read.ObjectOf(c.Request())
 	if err != nil {
 		return err
 	}
-	name, wrong := body.text("name")
+	name, wrong := body.Text("name")
 	if wrong != nil {
 		return wrong
 	}
@@ -31,5 +33,5 @@ func (s *Server) userCreate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, mediaJSON, userJSON{ID: id})
+	return writeJSON(c, http.StatusCreated, read.MediaJSON, userJSON{ID: id})
 }

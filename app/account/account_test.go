@@ -17,6 +17,7 @@ import (
 	"martelo/app/account"
 	"martelo/app/auction"
 	"martelo/app/loop"
+	"martelo/app/refusal"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -43,7 +44,7 @@ func TestSigningUpAndIn(t *testing.T) {
 			t.Errorf("%q signs in: %v", email, err)
 		}
 	}
-	var wrong auction.FieldErrors
+	var wrong refusal.FieldErrors
 	if _, err := p.SignUp(t.Context(), account.Account{Email: "ANA@EXAMPLE.com", Name: "B", Password: "another password"}); !errors.As(err, &wrong) || wrong[0].Field != "email" {
 		t.Errorf("an address twice: %v", err)
 	}
@@ -86,7 +87,7 @@ func TestWhatMakesNoAccount(t *testing.T) {
 	} {
 		a := ana()
 		c.change(&a)
-		var wrong auction.FieldErrors
+		var wrong refusal.FieldErrors
 		if _, err := p.SignUp(t.Context(), a); !errors.As(err, &wrong) || wrong[0].Field != c.field {
 			t.Errorf("%+v: %v, want a refusal of %s", a, err, c.field)
 		}
@@ -178,7 +179,7 @@ func TestTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var wrong auction.FieldErrors
+	var wrong refusal.FieldErrors
 	if _, err := p.MakeToken(t.Context(), id, "", false); !errors.As(err, &wrong) {
 		t.Errorf("token 101: %v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"martelo/app/auction"
+	"martelo/app/refusal"
 )
 
 // Lengths in characters.
@@ -33,26 +33,22 @@ const (
 )
 
 // clean brings the account into the form it is kept in and says what is wrong with it, in the order of the form.
-func (a *Account) clean() auction.FieldErrors {
-	var wrong auction.FieldErrors
-	name, refusal := cleanName(a.Name)
-	if refusal != nil {
-		wrong = append(wrong, refusal)
+func (a *Account) clean() refusal.FieldErrors {
+	var wrong refusal.FieldErrors
+	name, refused := cleanName(a.Name)
+	if refused != nil {
+		wrong = append(wrong, refused)
 	}
 	email := CanonicalEmail(a.Email)
 	a.Name, a.Email = name, string(email)
 	switch {
 	case email == "":
-		wrong = append(wrong, &auction.FieldError{
-			Field: FieldEmail, Reason: "Enter an e-mail address such as ana@example.com.",
-		})
+		wrong = append(wrong, refusal.Of(FieldEmail, refusal.NotEmail))
 	case !email.plain():
-		wrong = append(wrong, &auction.FieldError{
-			Field: FieldEmail, Reason: "Enter an e-mail address of plain letters, digits and signs, such as ana@example.com.",
-		})
+		wrong = append(wrong, refusal.Of(FieldEmail, refusal.NotPlain))
 	}
-	if reason := refusePassword(a.Password, email, name); reason != "" {
-		wrong = append(wrong, &auction.FieldError{Field: FieldPassword, Reason: reason})
+	if reason := refusePassword(a.Password, email, name); reason != nil {
+		wrong = append(wrong, refusal.Of(FieldPassword, reason))
 	}
 	if a.Role == "" {
 		a.Role = RoleUser
@@ -63,19 +59,19 @@ func (a *Account) clean() auction.FieldErrors {
 	return wrong
 }
 
-var wrongRole = &auction.FieldError{Field: FieldRole, Reason: "Choose the role user, seller or admin."}
+var wrongRole = refusal.Of(FieldRole, refusal.Unknown)
 
-// refusePassword says what is wrong with a password that somebody chose, or "".
-func refusePassword(password string, email Email, name string) string {
+// refusePassword says what is wrong with a password that somebody chose, or nil.
+func refusePassword(password string, email Email, name string) refusal.Reason {
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
-		return "Enter a password."
+		return refusal.Missing
 	case !utf8.ValidString(password):
-		return "Enter a password of letters, digits and signs."
+		return refusal.NotText
 	case n < PasswordLengthMin:
-		return "Choose a password of at least 8 characters."
+		return refusal.TooShort{Min: PasswordLengthMin}
 	case n > PasswordLengthMax:
-		return "Choose a password of at most 200 characters."
+		return refusal.TooLong{Max: PasswordLengthMax}
 	}
 	return easyToGuess(password, email, name)
 }

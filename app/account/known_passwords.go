@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"martelo/app/refusal"
 	"martelo/app/text"
 )
 
@@ -34,21 +35,21 @@ var commonPasswords = sync.OnceValue(func() map[string]struct{} {
 // characters is.
 const unitMax = 4
 
-// easyToGuess says why a password would be among the first to be tried, or "" when it would not.
-func easyToGuess(password string, email Email, name string) string {
+// easyToGuess says why a password would be among the first to be tried, or nil when it would not.
+func easyToGuess(password string, email Email, name string) refusal.Reason {
 	plain := strings.ToLower(norm.NFKC.String(password))
 	bare := strings.TrimSpace(plain)
 	_, common := commonPasswords()[bare]
 	local, _, _ := strings.Cut(string(email), "@")
 	switch {
 	case !text.Visible(plain):
-		return "Choose a password with letters, digits or signs: one of blanks alone cannot be seen."
+		return refusal.Blank
 	case common || repeats(bare) || runsOn(bare):
-		return "Choose another password: this one is among the first that anybody would try."
+		return refusal.Common
 	case bare == string(email) || bare == local || bare == strings.ToLower(norm.NFKC.String(name)):
-		return "Choose a password that is not your name or your e-mail address."
+		return refusal.OwnName
 	}
-	return ""
+	return nil
 }
 
 // repeats tells whether a text is a short stretch written again and again, as in "12341234".

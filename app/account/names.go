@@ -8,26 +8,24 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/app/text"
 )
 
 // cleanName is a name of a person or token as it is kept: in one normal form, without characters
 // that nobody sees.
-func cleanName(typed string) (string, *auction.FieldError) {
-	wrong := func(reason string) (string, *auction.FieldError) {
-		return typed, &auction.FieldError{Field: FieldName, Reason: reason}
-	}
-	name, err := text.Line(typed)
+func cleanName(typed string) (string, *refusal.FieldError) {
+	name, reason := text.Line(typed)
 	switch {
-	case err != nil:
-		return wrong(text.Advice(err))
+	case reason != nil:
 	case !text.Visible(name):
-		return wrong("Enter your name.")
+		reason = refusal.Missing
 	case utf8.RuneCountInString(name) > NameLengthMax:
-		return wrong("Shorten the name to at most 100 characters.")
+		reason = refusal.TooLong{Max: NameLengthMax}
+	default:
+		return name, nil
 	}
-	return name, nil
+	return typed, refusal.Of(FieldName, reason)
 }
 
 // likeNumber is a name that could be taken for the number that the house shows beside a seller's
@@ -35,22 +33,22 @@ func cleanName(typed string) (string, *auction.FieldError) {
 var likeNumber = regexp.MustCompile(`(?i)^seller\s*[#\p{N}]`)
 
 // cleanSellerName is the name that buyers see. "" is allowed: then they see the number alone.
-func cleanSellerName(typed string) (*string, *auction.FieldError) {
-	if cleaned, err := text.Line(typed); err == nil && !text.Visible(cleaned) {
+func cleanSellerName(typed string) (*string, *refusal.FieldError) {
+	if cleaned, reason := text.Line(typed); reason == nil && !text.Visible(cleaned) {
 		return nil, nil
 	}
 	name, wrong := cleanName(typed)
-	reason := ""
+	var reason refusal.Reason
 	switch {
 	case wrong != nil:
 		reason = wrong.Reason
 	case likeNumber.MatchString(norm.NFKC.String(name)):
-		reason = "Choose a name that does not look like a seller's number."
+		reason = refusal.LikeNumber
 	case mixesAlphabets(name):
-		reason = "Write each word of the name in one alphabet. Letters of two alphabets can look the same."
+		reason = refusal.MixedAlphabets
 	}
-	if reason != "" {
-		return nil, &auction.FieldError{Field: FieldSellerName, Reason: reason}
+	if reason != nil {
+		return nil, refusal.Of(FieldSellerName, reason)
 	}
 	return &name, nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -13,7 +13,7 @@ import (
 var ErrNoPassword = errors.New("account: somebody without an e-mail address has no password")
 
 // SetPassword gives a person a new password, ends all sessions and forgets the browsers of the old
-// one. It returns the epoch under which sessions begin from now on, or auction.FieldErrors for a
+// one. It returns the epoch under which sessions begin from now on, or refusal.FieldErrors for a
 // password that is not good enough.
 func (p *People) SetPassword(ctx context.Context, id int64, password string) (epoch int64, err error) {
 	person, err := p.Person(ctx, id)
@@ -23,8 +23,8 @@ func (p *People) SetPassword(ctx context.Context, id int64, password string) (ep
 	if person.Email == "" {
 		return 0, ErrNoPassword
 	}
-	if reason := refusePassword(password, Email(person.Email), person.Name); reason != "" {
-		return 0, auction.FieldErrors{{Field: FieldPassword, Reason: reason}}
+	if reason := refusePassword(password, Email(person.Email), person.Name); reason != nil {
+		return 0, refusal.FieldErrors{refusal.Of(FieldPassword, reason)}
 	}
 	hash, err := p.hash(ctx, password)
 	if err != nil {
@@ -102,11 +102,11 @@ func (p *People) Unblock(ctx context.Context, id int64) error {
 	return p.change(ctx, id, func(ctx context.Context) (int64, error) { return p.queries.UserUnblock(ctx, id) })
 }
 
-// SetRole changes what a person may do. It returns auction.FieldErrors for a role that there is
+// SetRole changes what a person may do. It returns refusal.FieldErrors for a role that there is
 // not.
 func (p *People) SetRole(ctx context.Context, id int64, role Role) error {
 	if !role.known() {
-		return auction.FieldErrors{wrongRole}
+		return refusal.FieldErrors{wrongRole}
 	}
 	return p.change(ctx, id, func(ctx context.Context) (int64, error) {
 		return p.queries.UserSetRole(ctx, db.UserSetRoleParams{ID: id, Role: string(role)})

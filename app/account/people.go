@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -34,7 +35,7 @@ const (
 
 func (r Role) known() bool { return r == RoleUser || r == RoleSeller || r == RoleAdmin }
 
-// Refusals of this package. What is wrong with a form comes as auction.FieldErrors.
+// Refusals of this package. What is wrong with a form comes as refusal.FieldErrors.
 var (
 	// ErrWrongPassword does not tell whether there is such an e-mail address.
 	ErrWrongPassword = errors.New("account: e-mail and password do not go together")
@@ -122,11 +123,11 @@ func (p *People) Exists(ctx context.Context, id int64) (bool, error) {
 
 // StartSelling makes a user a seller under a name that buyers see, or gives a seller another name;
 // an admin stays one. Without a name buyers see the seller's number alone. It returns
-// auction.FieldErrors.
+// refusal.FieldErrors.
 func (p *People) StartSelling(ctx context.Context, id int64, sellerName string) error {
 	name, wrong := cleanSellerName(sellerName)
 	if wrong != nil {
-		return auction.FieldErrors{wrong}
+		return refusal.FieldErrors{wrong}
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -137,11 +138,11 @@ func (p *People) StartSelling(ctx context.Context, id int64, sellerName string) 
 	return nil
 }
 
-// AddBidder adds a bidder who is kept by a marketplace's own system, and returns the id. It returns auction.FieldErrors.
+// AddBidder adds a bidder who is kept by a marketplace's own system, and returns the id. It returns refusal.FieldErrors.
 func (p *People) AddBidder(ctx context.Context, name string) (int64, error) {
 	name, wrong := cleanName(name)
 	if wrong != nil {
-		return 0, auction.FieldErrors{wrong}
+		return 0, refusal.FieldErrors{wrong}
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -161,7 +162,7 @@ type Account struct {
 	SellerName            string
 }
 
-// SignUp makes an account. It returns auction.FieldErrors with what is wrong, an address that is taken among it.
+// SignUp makes an account. It returns refusal.FieldErrors with what is wrong, an address that is taken among it.
 func (p *People) SignUp(ctx context.Context, a Account) (Person, error) {
 	return p.signUp(ctx, a, a.clean())
 }
@@ -174,10 +175,10 @@ func (p *People) SignUpDemo(ctx context.Context, a Account) (Person, error) {
 	return p.signUp(ctx, a, wrong)
 }
 
-func (p *People) signUp(ctx context.Context, a Account, wrong auction.FieldErrors) (Person, error) {
-	sellerName, refusal := cleanSellerName(a.SellerName)
-	if refusal != nil {
-		wrong = append(wrong, refusal)
+func (p *People) signUp(ctx context.Context, a Account, wrong refusal.FieldErrors) (Person, error) {
+	sellerName, refused := cleanSellerName(a.SellerName)
+	if refused != nil {
+		wrong = append(wrong, refused)
 	}
 	if len(wrong) > 0 {
 		return Person{}, wrong
@@ -192,7 +193,7 @@ func (p *People) signUp(ctx context.Context, a Account, wrong auction.FieldError
 		Email: &a.Email, Name: a.Name, PasswordHash: &hash, Role: string(a.Role), SellerName: sellerName,
 	})
 	if db.IsUnique(err, "users_email_key") {
-		return Person{}, auction.FieldErrors{{Field: FieldEmail, Reason: "There is an account with this e-mail address already."}}
+		return Person{}, refusal.FieldErrors{refusal.Of(FieldEmail, refusal.Taken)}
 	}
 	if err == nil {
 		p.known.add(row.ID)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -41,13 +41,13 @@ type Token struct {
 }
 
 // MakeToken makes a token with which a program acts as a user, and returns it for the only time: a hash is kept. A service token acts for
-// any user. It returns auction.FieldErrors for a name that is too long or one token too many.
+// any user. It returns refusal.FieldErrors for a name that is too long or one token too many.
 func (p *People) MakeToken(ctx context.Context, userID int64, name string, service bool) (string, error) {
 	name = strings.TrimSpace(name)
 	if name != "" {
 		clean, wrong := cleanName(name)
 		if wrong != nil {
-			return "", auction.FieldErrors{wrong}
+			return "", refusal.FieldErrors{wrong}
 		}
 		name = clean
 	}
@@ -58,7 +58,7 @@ func (p *People) MakeToken(ctx context.Context, userID int64, name string, servi
 		return "", db.Unavailable(err)
 	}
 	if len(have) >= tokensOfUserMax {
-		return "", auction.FieldErrors{{Field: FieldName, Reason: "There are 100 tokens already: revoke one that is no longer used."}}
+		return "", refusal.FieldErrors{refusal.Of(FieldName, refusal.TooMany{Count: tokensOfUserMax})}
 	}
 	token := newToken()
 	hash := sha256.Sum256([]byte(token))

@@ -11,6 +11,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 var (
@@ -73,7 +74,7 @@ func TestRefusals(t *testing.T) {
 		{"cancelled", func(s *auction.State) { s.Status = auction.Cancelled }, bid(9, "5000"), 0, auction.ErrCancelled},
 		{"before the start", func(s *auction.State) { s.Status = auction.Scheduled; s.StartAt = noon.Add(time.Minute) }, bid(9, "5000"), 0, &auction.NotStartedError{}},
 		{"at the start, not flipped yet", func(s *auction.State) { s.Status = auction.Scheduled; s.StartAt = noon }, bid(9, "5000"), 0, nil},
-		{"a tenth of a cent", nil, bid(9, "5000.001"), 0, &auction.FieldError{}},
+		{"a tenth of a cent", nil, bid(9, "5000.001"), 0, &refusal.FieldError{}},
 	} {
 		s := watch()
 		if c.change != nil {
@@ -100,8 +101,8 @@ func sameRefusal(got, want error) bool {
 	case *auction.NotStartedError:
 		var e *auction.NotStartedError
 		return errors.As(got, &e)
-	case *auction.FieldError:
-		var e *auction.FieldError
+	case *refusal.FieldError:
+		var e *refusal.FieldError
 		return errors.As(got, &e)
 	default:
 		return errors.Is(got, want)
@@ -275,7 +276,7 @@ func TestOpenChecksADraft(t *testing.T) {
 	} {
 		d := good()
 		spoil(&d)
-		var wrong auction.FieldErrors
+		var wrong refusal.FieldErrors
 		if _, err := d.Open(noon); !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

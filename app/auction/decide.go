@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 // Request is a bid somebody asks for. The amount is still a bare number: it is read in the currency of the auction it is for.
@@ -46,7 +47,7 @@ func (s State) questions(r Request, amount money.Amount) Questions {
 
 // Decide takes or refuses one bid at the moment now. An accepted bid comes back with the state it leads to: price, leader, count,
 // version and, inside the soft close, the end, in one step. The paddle is the bidder's number if it is known (0: a first bid).
-// Refusals: ErrOwnAuction, ErrCancelled, *ClosedError, *NotStartedError, *FieldError for an amount the currency cannot express,
+// Refusals: ErrOwnAuction, ErrCancelled, *ClosedError, *NotStartedError, *refusal.FieldError for an amount the currency cannot express,
 // *TooLowError, *UnconfirmedError for a valid bid that raises a question its bidder has not answered.
 func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) {
 	amount, err := s.amount(r)
@@ -89,7 +90,7 @@ func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) 
 func (s State) amount(r Request) (money.Amount, error) {
 	amount, err := r.Amount.In(s.Currency)
 	if err != nil {
-		return amount, &FieldError{Field: "amount", Reason: amountReason(err, s.Currency)}
+		return amount, refusal.Of("amount", refusal.Amount(err, s.Currency))
 	}
 	return amount, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/app/text"
 )
 
@@ -16,8 +17,9 @@ const (
 	DescriptionLengthMax = 10_000
 	// SoftCloseMax bounds window and extension: longer than a day is no soft close.
 	SoftCloseMax = 24 * time.Hour
-	// horizonMax bounds how far ahead an auction may end; beyond it lies a mistyped year.
-	horizonMax = 5 * 366 * 24 * time.Hour
+	// horizonYears bounds how far ahead an auction may end; beyond it lies a mistyped year.
+	horizonYears = 5
+	horizonMax   = horizonYears * 366 * 24 * time.Hour
 )
 
 // DefaultSoftClose is what an auction has unless its seller says otherwise: the house's two minutes.
@@ -38,7 +40,7 @@ type Draft struct {
 	Key          uuid.UUID // makes sending the same draft twice open one auction; zero: not asked for
 }
 
-// Open checks a draft at the moment now and returns the auction it becomes, without an id. It returns FieldErrors naming every
+// Open checks a draft at the moment now and returns the auction it becomes, without an id. It returns refusal.FieldErrors naming every
 // field that is wrong.
 func (d Draft) Open(now time.Time) (State, error) {
 	startAt := d.StartAt
@@ -70,44 +72,44 @@ func (d Draft) CleanDescription() string {
 	return description
 }
 
-func (d Draft) wrong(startAt, now time.Time) FieldErrors {
-	var wrong FieldErrors
-	refuse := func(field, reason string) { wrong = append(wrong, &FieldError{Field: field, Reason: reason}) }
-	switch title, err := text.Line(d.Title); {
-	case err != nil:
-		refuse("title", text.Advice(err))
+func (d Draft) wrong(startAt, now time.Time) refusal.FieldErrors {
+	var wrong refusal.FieldErrors
+	refuse := func(field string, reason refusal.Reason) { wrong = append(wrong, refusal.Of(field, reason)) }
+	switch title, reason := text.Line(d.Title); {
+	case reason != nil:
+		refuse("title", reason)
 	case !text.Visible(title):
-		refuse("title", "Enter a title.")
+		refuse("title", refusal.Missing)
 	case utf8.RuneCountInString(title) > TitleLengthMax:
-		refuse("title", "Shorten the title to 200 characters.")
+		refuse("title", refusal.TooLong{Max: TitleLengthMax})
 	}
-	switch description, err := text.Lines(d.Description); {
-	case err != nil:
-		refuse("description", text.Advice(err))
+	switch description, reason := text.Lines(d.Description); {
+	case reason != nil:
+		refuse("description", reason)
 	case utf8.RuneCountInString(description) > DescriptionLengthMax:
-		refuse("description", "Shorten the description to 10,000 characters.")
+		refuse("description", refusal.TooLong{Max: DescriptionLengthMax})
 	}
 	if d.StartPrice.Minor() < 0 {
-		refuse("startPrice", "Enter a start price of 0 or more.")
+		refuse("startPrice", refusal.Negative)
 	}
 	if !d.MinIncrement.IsPositive() {
-		refuse("minIncrement", "Enter a step greater than 0.")
+		refuse("minIncrement", refusal.NotPositive)
 	} else if !d.StartPrice.Add(d.MinIncrement).Biddable() {
-		refuse("startPrice", "Enter a smaller start price or step: together they have at most 12 digits before the decimals.")
+		refuse("startPrice", refusal.SumTooLarge{Digits: money.IntegerDigitsMax})
 	}
 	switch {
 	case !d.EndAt.After(now):
-		refuse("endTime", "Choose an end time in the future.")
+		refuse("endTime", refusal.Past)
 	case !d.EndAt.After(startAt):
-		refuse("endTime", "Choose an end time later than the start.")
+		refuse("endTime", refusal.BeforeStart)
 	case d.EndAt.Sub(now) > horizonMax:
-		refuse("endTime", "Choose an end time within the next five years.")
+		refuse("endTime", refusal.TooFar{Years: horizonYears})
 	}
 	if !d.SoftClose.valid() {
-		refuse("softClose", "Give the soft close in whole seconds, from 0 to 86400 (a day).")
+		refuse("softClose", refusal.OutOfRange{Max: int64(SoftCloseMax / time.Second)})
 	}
 	if !d.Lane.known() {
-		refuse("lane", "Choose the lane standard or hot.")
+		refuse("lane", refusal.Unknown)
 	}
 	return wrong
 }
@@ -129,18 +131,28 @@ type Actor struct {
 	Admin  bool
 }
 
-// Cancel ends an auction without a winner: its seller may until the first bid, an admin until the end. It returns ErrForbidden,
-// ErrHasBids, ErrCancelled, or *ClosedError once the end has passed, also while nobody has fixed the winner yet: whoever led then has won.
-func (s State) Cancel(by Actor, now time.Time) (State, error) {
+// MayCancel returns nil if somebody may end the auction without a winner: its seller may until the
+// first bid, an admin until the end. It returns ErrForbidden, ErrHasBids, ErrCancelled, or
+// *ClosedError once the end has passed, also while nobody has fixed the winner yet: whoever led then
+// has won.
+func (s State) MayCancel(by Actor, now time.Time) error {
 	switch {
 	case !by.Admin && by.UserID != s.SellerID:
-		return s, ErrForbidden
+		return ErrForbidden
 	case s.Status == Cancelled:
-		return s, ErrCancelled
+		return ErrCancelled
 	case s.Status == Closed || !now.Before(s.EndAt):
-		return s, &ClosedError{EndAt: s.EndAt, DecidedAt: now}
+		return &ClosedError{EndAt: s.EndAt, DecidedAt: now}
 	case !by.Admin && s.BidCount > 0:
-		return s, ErrHasBids
+		return ErrHasBids
+	}
+	return nil
+}
+
+// Cancel ends an auction without a winner, or returns what MayCancel does.
+func (s State) Cancel(by Actor, now time.Time) (State, error) {
+	if err := s.MayCancel(by, now); err != nil {
+		return s, err
 	}
 	s.Status, s.ClosedAt = Cancelled, now
 	s.Version++
@@ -148,11 +160,11 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 }
 
 // MayMove tells whether an auction may be moved to another lane: by its seller or an admin, until it is over. Nothing else about it changes.
-// It returns a *FieldError for a lane that is none, ErrForbidden, ErrCancelled, or *ClosedError.
+// It returns a *refusal.FieldError for a lane that is none, ErrForbidden, ErrCancelled, or *ClosedError.
 func (s State) MayMove(by Actor, to Lane, now time.Time) error {
 	switch {
 	case !to.known():
-		return &FieldError{Field: "lane", Reason: "Choose the lane standard or hot."}
+		return refusal.Of("lane", refusal.Unknown)
 	case !by.Admin && by.UserID != s.SellerID:
 		return ErrForbidden
 	case s.Status == Cancelled:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 // Refusals that need no figures.
@@ -56,38 +57,10 @@ type NotStartedError struct{ StartAt time.Time }
 
 func (e *NotStartedError) Error() string { return "auction: not started" }
 
-// FieldError refuses one field of an input. Field is the contract's JSON name; Reason is a sentence for the person who typed it.
-type FieldError struct{ Field, Reason string }
-
-func (e *FieldError) Error() string { return "auction: " + e.Field + ": " + e.Reason }
-
-// FieldErrors are all the fields that an input has wrong, in the order of the form.
-type FieldErrors []*FieldError
-
-func (e FieldErrors) Error() string { return e[0].Error() }
-
-// AmountReason says in a sentence what is wrong with an amount that package money refused.
-func AmountReason(err error, c money.Currency) string { return amountReason(err, c) }
-
-func amountReason(err error, c money.Currency) string {
-	switch {
-	case errors.Is(err, money.ErrTooLarge):
-		return "Enter an amount with at most 12 digits before the point."
-	case errors.Is(err, money.ErrTooPrecise) && c.Code() == "":
-		return "Enter an amount with no more decimals than its currency has."
-	case errors.Is(err, money.ErrTooPrecise) && c.Digits() == 0:
-		return "Enter an amount without decimals: " + c.Code() + " has none."
-	case errors.Is(err, money.ErrTooPrecise):
-		return fmt.Sprintf("Enter an amount with at most %d decimals: %s has no more.", c.Digits(), c.Code())
-	default:
-		return "Enter an amount in plain digits with a point before the decimals, for example 1250.00."
-	}
-}
-
 // IsRefusal tells whether an error is an answer of the rulebook to whoever asked, and not a fault on the way.
 func IsRefusal(err error) bool {
-	for _, refusal := range []error{ErrNotFound, ErrForbidden, ErrOwnAuction, ErrCancelled, ErrHasBids, ErrKeyReused} {
-		if errors.Is(err, refusal) {
+	for _, plain := range []error{ErrNotFound, ErrForbidden, ErrOwnAuction, ErrCancelled, ErrHasBids, ErrKeyReused} {
+		if errors.Is(err, plain) {
 			return true
 		}
 	}
@@ -96,8 +69,9 @@ func IsRefusal(err error) bool {
 		unconfirmed *UnconfirmedError
 		closed      *ClosedError
 		notStarted  *NotStartedError
-		field       *FieldError
-		fields      FieldErrors
+		field       *refusal.FieldError
+		fields      refusal.FieldErrors
 	)
-	return errors.As(err, &tooLow) || errors.As(err, &unconfirmed) || errors.As(err, &closed) || errors.As(err, &notStarted) || errors.As(err, &field) || errors.As(err, &fields)
+	return errors.As(err, &tooLow) || errors.As(err, &unconfirmed) || errors.As(err, &closed) ||
+		errors.As(err, &notStarted) || errors.As(err, &field) || errors.As(err, &fields)
 }

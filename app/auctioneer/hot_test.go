@@ -20,6 +20,7 @@ import (
 	"martelo/app/auctioneer"
 	"martelo/app/hot"
 	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -479,7 +480,7 @@ func TestAWeakRedisIsRefused(t *testing.T) {
 		if err := h.redis.ConfigSet(t.Context(), setting, value).Err(); err != nil {
 			t.Fatal(err)
 		}
-		var refused *auction.FieldError
+		var refused *refusal.FieldError
 		if err := h.hotLane().Offered(t.Context()); !errors.As(err, &refused) || refused.Field != "lane" {
 			t.Errorf("%s %s: %v", setting, value, err)
 		}

@@ -2,10 +2,10 @@ package auctioneer
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -20,15 +20,15 @@ type SellerLimits struct {
 	Hot            int // of them in the hot lane, each of which every node looks after
 }
 
-// TooManyError refuses what a seller does too often. Advice is the sentence for the seller.
+// TooManyError refuses what a seller does too often, for as long as Wait.
 type TooManyError struct {
 	Wait   time.Duration
-	Advice string
+	Reason refusal.Reason
 }
 
-func (e *TooManyError) Error() string { return "auctioneer: too many: " + e.Advice }
+func (e *TooManyError) Error() string { return "auctioneer: too many: " + string(e.Reason.Code()) }
 
-// mayOpen returns nil, a *TooManyError, an *auction.FieldError for a lane that the seller has too
+// mayOpen returns nil, a *TooManyError, a *refusal.FieldError for a lane that the seller has too
 // many auctions in, or an error that wraps auction.ErrUnavailable. Several that are opened at one
 // moment may pass a limit by a few.
 func (a *Auctioneer) mayOpen(ctx context.Context, q *db.Queries, sellerID int64, lane auction.Lane) error {
@@ -37,17 +37,9 @@ func (a *Auctioneer) mayOpen(ctx context.Context, q *db.Queries, sellerID int64,
 	case err != nil:
 		return db.Unavailable(err)
 	case over(has.Lately, a.sellers.OpensPerMinute):
-		return &TooManyError{
-			opensAgainAfter,
-			fmt.Sprintf("You have opened %d auctions within a minute. Open the next one in a minute.", has.Lately),
-		}
+		return &TooManyError{opensAgainAfter, refusal.OpenedLately{Count: has.Lately}}
 	case over(has.Lasting, a.sellers.Lasting):
-		return &TooManyError{
-			opensAgainAfter,
-			fmt.Sprintf(
-				"You have %d auctions that are not over. Open the next one when some of them are.", has.Lasting,
-			),
-		}
+		return &TooManyError{opensAgainAfter, refusal.TooManyOpen{Count: has.Lasting}}
 	}
 	return a.mayBeHot(has, lane)
 }
@@ -56,12 +48,10 @@ func (a *Auctioneer) mayBeHot(has db.AuctionsOfSellerCountRow, lane auction.Lane
 	if lane != auction.Hot || !over(has.Hot, a.sellers.Hot) {
 		return nil
 	}
-	return &auction.FieldError{Field: "lane", Reason: fmt.Sprintf(
-		"You have %d auctions in the hot lane, which is as many as one seller may have. "+
-			"Choose the standard lane: it takes any rate of bids.", has.Hot)}
+	return refusal.Of("lane", refusal.TooMany{Count: has.Hot})
 }
 
-// mayMove returns nil, a *TooManyError, an *auction.FieldError, or PostgreSQL's error. The house
+// mayMove returns nil, a *TooManyError, a *refusal.FieldError, or PostgreSQL's error. The house
 // itself and its admins move at will.
 func (a *Auctioneer) mayMove(
 	ctx context.Context, q *db.Queries, row db.Auction, by auction.Actor, to auction.Lane,
@@ -82,7 +72,7 @@ func (a *Auctioneer) mayMove(
 		return nil
 	}
 	if wait := a.limits.Move(ctx, row.ID); wait > 0 {
-		return &TooManyError{wait, "This auction was moved a moment ago. Move it again after the time in Retry-After."}
+		return &TooManyError{wait, refusal.MovedLately}
 	}
 	return nil
 }

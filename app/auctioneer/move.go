@@ -8,6 +8,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/hot"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -17,14 +18,11 @@ var errNoLane = errors.New("auctioneer: the auction is in the hot lane, which th
 // OffersHot tells whether sellers may choose the hot lane now.
 func (a *Auctioneer) OffersHot(ctx context.Context) bool { return a.offered(ctx) == nil }
 
-// offered returns nil if auctions may be put into the hot lane, otherwise an *auction.FieldError,
+// offered returns nil if auctions may be put into the hot lane, otherwise a *refusal.FieldError,
 // or an error that wraps auction.ErrUnavailable while Redis cannot be asked.
 func (a *Auctioneer) offered(ctx context.Context) error {
 	if a.hot == nil {
-		return &auction.FieldError{
-			Field:  "lane",
-			Reason: "This house does not offer the hot lane. The standard lane takes any rate of bids.",
-		}
+		return refusal.Of("lane", refusal.NotOffered)
 	}
 	return a.hot.Offered(ctx)
 }
@@ -42,7 +40,7 @@ func (a *Auctioneer) withdraw(
 
 // Move puts an auction into a lane, for its seller or an admin, while bids are coming. None is lost
 // and none decided twice. Moving it where it is does nothing. It returns auction.ErrNotFound, the
-// rulebook's refusals, an *auction.FieldError if the house does not offer the lane, a
+// rulebook's refusals, a *refusal.FieldError if the house does not offer the lane, a
 // [*TooManyError], or an error that wraps auction.ErrUnavailable.
 //
 // An admin's move to the standard lane also frees an auction that was stopped because Redis and the
@@ -118,7 +116,7 @@ func (a *Auctioneer) toStandard(
 // promote puts an auction that gets many bids into the hot lane, on the house's own account.
 func (a *Auctioneer) promote(ctx context.Context, id int64) {
 	err := a.Move(ctx, id, auction.Actor{Admin: true}, auction.Hot)
-	var refused *auction.FieldError
+	var refused *refusal.FieldError
 	if err != nil && !errors.As(err, &refused) && !auction.IsRefusal(err) {
 		a.log.Warn("auctioneer: an auction was not promoted", "auctionId", id, "error", err)
 	}

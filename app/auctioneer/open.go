@@ -15,7 +15,7 @@ import (
 const answerWithin = 6 * time.Second
 
 // Open opens the auction a draft describes and returns its id. A draft sent again with the same key
-// by the same seller returns the auction it opened first. It returns auction.FieldErrors,
+// by the same seller returns the auction it opened first. It returns refusal.FieldErrors,
 // ErrKeyReused, a [*TooManyError], or an error that wraps auction.ErrUnavailable.
 func (a *Auctioneer) Open(ctx context.Context, draft auction.Draft) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)

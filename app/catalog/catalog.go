@@ -3,7 +3,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -95,19 +94,6 @@ func (c *Catalog) Now(ctx context.Context) (time.Time, error) {
 
 // Bids returns up to limit of an auction's bids after a sequence number, in order, or auction.ErrNotFound.
 func (c *Catalog) Bids(ctx context.Context, id, after int64, limit int) ([]auction.Bid, error) {
-	return c.bids(ctx, id, func(ctx context.Context) ([]db.Bid, error) {
-		return c.queries.BidsAfter(ctx, db.BidsAfterParams{AuctionID: id, AfterSeq: after, RowLimit: int32(min(limit, BidsMax))})
-	})
-}
-
-// Latest returns up to limit of an auction's newest bids, newest first, or auction.ErrNotFound.
-func (c *Catalog) Latest(ctx context.Context, id int64, limit int) ([]auction.Bid, error) {
-	return c.bids(ctx, id, func(ctx context.Context) ([]db.Bid, error) {
-		return c.queries.BidsLatest(ctx, db.BidsLatestParams{AuctionID: id, RowLimit: int32(min(limit, BidsMax))})
-	})
-}
-
-func (c *Catalog) bids(ctx context.Context, id int64, rows func(context.Context) ([]db.Bid, error)) ([]auction.Bid, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	stored, err := c.queries.CatalogCurrency(ctx, id)
@@ -117,11 +103,24 @@ func (c *Catalog) bids(ctx context.Context, id int64, rows func(context.Context)
 	if err != nil {
 		return nil, db.Unavailable(err)
 	}
-	found, err := rows(ctx)
+	bids, err := c.queries.BidsAfter(ctx, db.BidsAfterParams{
+		AuctionID: id, AfterSeq: after, RowLimit: int32(min(limit, BidsMax)),
+	})
 	if err != nil {
 		return nil, db.Unavailable(err)
 	}
-	return db.AcceptedMany(found, money.StoredCurrency(stored.Currency, int(stored.CurrencyDigits))), nil
+	return db.AcceptedMany(bids, money.StoredCurrency(stored.Currency, int(stored.CurrencyDigits))), nil
+}
+
+// Latest returns up to limit of the newest bids of an auction that was read already, newest first.
+func (c *Catalog) Latest(ctx context.Context, of auction.State, limit int) ([]auction.Bid, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	bids, err := c.queries.BidsLatest(ctx, db.BidsLatestParams{AuctionID: of.ID, RowLimit: int32(min(limit, BidsMax))})
+	if err != nil {
+		return nil, db.Unavailable(err)
+	}
+	return db.AcceptedMany(bids, of.Currency), nil
 }
 
 // HasBid tells whether a person has bid in an auction.
@@ -190,8 +189,4 @@ func readListed[Row any](rows []Row, as func(Row) db.CatalogByEndRow, err error)
 		auctions[i].listed = &listed{endAt: row.ListedEndAt, price: row.ListedPrice}
 	}
 	return auctions, nil
-}
-
-func fieldError(field, format string, values ...any) error {
-	return &auction.FieldError{Field: field, Reason: fmt.Sprintf(format, values...)}
 }

@@ -14,6 +14,8 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/catalog"
+	"martelo/app/money"
+	"martelo/app/refusal"
 	"martelo/db"
 	"martelo/db/dbtest"
 )
@@ -163,7 +165,7 @@ func TestFiltersThatCannotBeRead(t *testing.T) {
 	for field, f := range map[string]catalog.Filter{
 		"status": {Status: "open"}, "sort": {Sort: "end"}, "limit": {Limit: 101}, "seller": {SellerID: -1}, "cursor": {Sort: catalog.SortPrice, Cursor: page.Next},
 	} {
-		var wrong *auction.FieldError
+		var wrong *refusal.FieldError
 		if _, err := h.catalog.List(t.Context(), f); !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%+v: %v, want a refusal of %s", f, err, field)
 		}
@@ -261,7 +263,7 @@ func TestBidsAreReadForwardAndBack(t *testing.T) {
 	if err != nil || len(forward) != 3 || forward[0].Seq != 11 || forward[2].Seq != 13 {
 		t.Errorf("%v %v", forward, err)
 	}
-	latest, err := h.catalog.Latest(t.Context(), id, 2)
+	latest, err := h.catalog.Latest(t.Context(), auction.State{ID: id, Currency: money.MustCurrency("USD")}, 2)
 	if err != nil || len(latest) != 2 || latest[0].Seq != 1500 || latest[1].Seq != 1499 {
 		t.Errorf("%v %v", latest, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 // cursor is a position in a list: the last auction of the page before.
@@ -90,13 +91,13 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// readCursor reads what String wrote, for the same sort; "" is the first position. It returns an *auction.FieldError for anything else.
+// readCursor reads what String wrote, for the same sort; "" is the first position. It returns a *refusal.FieldError for anything else.
 // A cursor from before what is over had a place of its own is one among what is not over, and goes on from there.
 func readCursor(text string, sort Sort) (cursor, error) {
 	if text == "" {
 		return cursor{sort: sort}, nil
 	}
-	refused := fieldError("cursor", "A cursor is the nextCursor of an earlier page of the same list.")
+	refused := refusal.Of("cursor", refusal.Unreadable)
 	if len(text) > cursorLengthMax {
 		return cursor{}, refused
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -48,7 +49,7 @@ type Page struct {
 	Named *Auction
 }
 
-// List returns a page of the auctions a filter lets through. It returns an *auction.FieldError for a filter that cannot be read.
+// List returns a page of the auctions a filter lets through. It returns a *refusal.FieldError for a filter that cannot be read.
 func (c *Catalog) List(ctx context.Context, f Filter) (Page, error) {
 	f, err := f.checked()
 	if err != nil {
@@ -100,23 +101,23 @@ func (f Filter) checked() (Filter, error) {
 		f.Status = auction.Open
 	case All, auction.Scheduled, auction.Open, auction.Closed, auction.Cancelled:
 	default:
-		return f, fieldError("status", "The status is SCHEDULED, OPEN, CLOSED, CANCELLED or ALL.")
+		return f, refusal.Of("status", refusal.Unknown)
 	}
 	switch f.Sort {
 	case "":
 		f.Sort = SortEnding
 	case SortEnding, SortNewest, SortPrice:
 	default:
-		return f, fieldError("sort", "The sort is ending, newest or price.")
+		return f, refusal.Of("sort", refusal.Unknown)
 	}
 	switch {
 	case f.Limit == 0:
 		f.Limit = PageDefault
 	case f.Limit < 0 || f.Limit > PageMax:
-		return f, fieldError("limit", "The limit is from 1 to %d.", PageMax)
+		return f, refusal.Of("limit", refusal.OutOfRange{Min: 1, Max: PageMax})
 	}
 	if f.SellerID < 0 {
-		return f, fieldError("seller", "The seller is a user's id.")
+		return f, refusal.Of("seller", refusal.OutOfRange{Min: 1, Max: math.MaxInt64})
 	}
 	return f, nil
 }

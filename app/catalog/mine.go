@@ -14,7 +14,7 @@ type MyBid struct {
 }
 
 // MyBids returns a page of the auctions that a person has bid on, newest auction first. A limit of 0 is PageDefault. It returns an
-// *auction.FieldError for a cursor or a limit that cannot be read.
+// *refusal.FieldError for a cursor or a limit that cannot be read.
 func (c *Catalog) MyBids(ctx context.Context, userID int64, after string, limit int) (bids []MyBid, next string, err error) {
 	f, err := Filter{Sort: SortNewest, Limit: limit, Cursor: after}.checked()
 	if err != nil {

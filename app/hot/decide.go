@@ -13,6 +13,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 // attemptsMax is how often a batch is brought to Redis: once, again after loading, and once more if
@@ -180,7 +181,7 @@ func (t *terms) answer(r auction.Request, text string, now time.Time) (auction.A
 	case "AMOUNT":
 		_, err := r.Amount.In(t.Currency)
 		return auction.Answer{
-			Refusal: &auction.FieldError{Field: "amount", Reason: auction.AmountReason(err, t.Currency)},
+			Refusal: refusal.Of("amount", refusal.Amount(err, t.Currency)),
 		}, nil
 	case "CLOSED":
 		end, err := readMoment(rest)

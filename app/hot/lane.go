@@ -26,6 +26,7 @@ import (
 	"martelo/app/identity"
 	"martelo/app/listing"
 	"martelo/app/loop"
+	"martelo/app/refusal"
 )
 
 const (
@@ -150,12 +151,11 @@ func ownClient(client *redis.Client) *redis.Client {
 // Close gives the lane's connections back, after Run has ended and the last bid is decided.
 func (l *Lane) Close() error { return l.client.Close() }
 
-// verdict is what Redis's settings mean for a bid that was answered 201.
-type verdict struct{ weakness string }
+// verdict is what Redis's settings mean for a bid that was answered 201. The zero weakness is none.
+type verdict struct{ weakness refusal.WeakRedis }
 
-// Offered returns nil if auctions may be put into the hot lane, otherwise a sentence for who asked
-// (an *auction.FieldError), or an error that wraps auction.ErrUnavailable while Redis cannot be
-// asked.
+// Offered returns nil if auctions may be put into the hot lane, otherwise a
+// *refusal.FieldError, or an error that wraps auction.ErrUnavailable while Redis cannot be asked.
 func (l *Lane) Offered(ctx context.Context) error {
 	v := l.checked.Load()
 	if v == nil {
@@ -164,12 +164,8 @@ func (l *Lane) Offered(ctx context.Context) error {
 			return err
 		}
 	}
-	if v.weakness != "" && !l.allowWeaker {
-		return &auction.FieldError{
-			Field: "lane",
-			Reason: "This house does not offer the hot lane: " + v.weakness +
-				". The standard lane takes any rate of bids.",
-		}
+	if v.weakness != (refusal.WeakRedis{}) && !l.allowWeaker {
+		return refusal.Of("lane", v.weakness)
 	}
 	return nil
 }
@@ -189,26 +185,26 @@ func (l *Lane) check(ctx context.Context) (*verdict, error) {
 	}
 	v := &verdict{weakness: weakness}
 	before := l.checked.Swap(v)
-	if weakness == "" || before != nil && before.weakness == weakness {
+	if weakness == (refusal.WeakRedis{}) || before != nil && before.weakness == weakness {
 		return v, nil
 	}
 	if l.allowWeaker {
 		l.log.Warn(
 			"hot: a bid answered 201 may be lost when Redis crashes, and the hot lane is offered all the same "+
 				"(HOT_LANE_ALLOW_EVERYSEC)",
-			"why", weakness,
+			"why", weakness.String(),
 		)
 	} else {
 		l.log.Warn(
 			"hot: the hot lane is refused, since a bid answered 201 might be lost when Redis crashes; the standard "+
 				"lane is not affected",
-			"why", weakness,
+			"why", weakness.String(),
 		)
 	}
 	return v, nil
 }
 
-func (l *Lane) weakness(ctx context.Context) (string, error) {
+func (l *Lane) weakness(ctx context.Context) (weak refusal.WeakRedis, err error) {
 	log, err := l.client.ConfigGet(ctx, "append*").Result()
 	if err == nil {
 		var memory map[string]string
@@ -216,21 +212,20 @@ func (l *Lane) weakness(ctx context.Context) (string, error) {
 		switch policy := memory["maxmemory-policy"]; {
 		case err != nil:
 		case log["appendonly"] != "yes":
-			return "its Redis keeps no append-only file (appendonly is not yes)", nil
+			return refusal.WeakRedis{Setting: "appendonly", Value: log["appendonly"]}, nil
 		case log["appendfsync"] != "always":
-			return "its Redis answers before what it answers is on disk (appendfsync is " + log["appendfsync"] +
-				", not always)", nil
+			return refusal.WeakRedis{Setting: "appendfsync", Value: log["appendfsync"]}, nil
 		case memory["maxmemory"] != "0" && len(policy) > 7 && policy[:7] == "allkeys":
-			return "its Redis drops keys when memory is short (maxmemory-policy is " + policy + ")", nil
+			return refusal.WeakRedis{Setting: "maxmemory-policy", Value: policy}, nil
 		default:
-			return "", nil
+			return weak, nil
 		}
 	}
 	var refused redis.Error
 	if errors.As(err, &refused) && !redis.IsLoadingError(err) {
-		return "its Redis does not tell its settings (" + refused.Error() + ")", nil
+		return refusal.WeakRedis{Setting: "CONFIG", Value: refused.Error()}, nil
 	}
-	return "", err
+	return weak, err
 }
 
 // away wraps what kept Redis from answering.

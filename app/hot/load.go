@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"martelo/app/auction"
+	"martelo/app/refusal"
 	"martelo/db"
 )
 
@@ -49,7 +50,7 @@ func (l *Lane) termsOf(ctx context.Context, id int64) (*terms, error) {
 	l.mu.Lock()
 	t := l.terms[id]
 	l.mu.Unlock()
-	if t != nil && v != nil && (v.weakness == "" || l.allowWeaker) {
+	if t != nil && v != nil && (v.weakness == (refusal.WeakRedis{}) || l.allowWeaker) {
 		return t, nil
 	}
 	if deadline, has := ctx.Deadline(); has {

@@ -12,6 +12,7 @@ import (
 
 	"martelo/app/auction"
 	"martelo/app/money"
+	"martelo/app/refusal"
 )
 
 var usd = money.StoredCurrency("USD", 2)
@@ -121,7 +122,7 @@ func TestAnswers(t *testing.T) {
 	var low *auction.TooLowError
 	var closed *auction.ClosedError
 	var early *auction.NotStartedError
-	var field *auction.FieldError
+	var field *refusal.FieldError
 	var open *auction.UnconfirmedError
 	for text, holds := range map[string]func(auction.Answer) bool{
 		"NEW 2:00000000000101000:1:1:1700000000000000:9": func(a auction.Answer) bool {

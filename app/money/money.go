@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// integerDigitsMax is the contract's largest amount: 12 digits before the point. With the four
+	// IntegerDigitsMax is the contract's largest amount: 12 digits before the point. With the four
 	// decimals that the finest currency has, 16 digits in all stay far below what an int64 holds.
-	integerDigitsMax = 12
+	IntegerDigitsMax = 12
 	// decimalsMax is the most decimals any ISO 4217 currency has (CLF, UYW).
 	decimalsMax = 4
 	// textLengthMax bounds what is worth reading: any amount fits many times over, and a longer
@@ -99,7 +99,7 @@ func Parse(text string) (Decimal, error) {
 	if !digitsOnly(whole) || point && !digitsOnly(fraction) || len(whole) > 1 && whole[0] == '0' {
 		return Decimal{}, ErrNotDecimal
 	}
-	if len(whole) > integerDigitsMax {
+	if len(whole) > IntegerDigitsMax {
 		return Decimal{}, ErrTooLarge
 	}
 	fraction = strings.TrimRight(fraction, "0")
@@ -167,7 +167,7 @@ func (a Amount) Add(b Amount) Amount {
 // Biddable tells whether Parse would read the amount: whether it has at most 12 digits before the
 // point.
 func (a Amount) Biddable() bool {
-	return a.minor/pow10(a.currency.digits) < pow10(integerDigitsMax)
+	return a.minor/pow10(a.currency.digits) < pow10(IntegerDigitsMax)
 }
 
 // Times is a taken n times over, as for a step of several increments.

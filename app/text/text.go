@@ -3,13 +3,13 @@
 package text
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"martelo/app/refusal"
 )
 
 const (
@@ -24,49 +24,19 @@ const (
 	placeLength = 20
 )
 
-// Refusals. A *HiddenError is one too.
-var (
-	// ErrBroken refuses bytes that are no UTF-8.
-	ErrBroken = errors.New("text: not UTF-8")
-	// ErrLineBreak refuses a second line where there is only one.
-	ErrLineBreak = errors.New("text: more than one line")
-)
-
-// HiddenError refuses a character that cannot be seen and that has no harmless reading.
-type HiddenError struct {
-	Character rune
-	After     string // the end of what stands before it, "" at the beginning
-}
-
-func (e *HiddenError) Error() string { return fmt.Sprintf("text: hidden character %U", e.Character) }
-
-// Advice is the sentence that tells the writer what to do about a refusal of Line or Lines.
-func Advice(err error) string {
-	var hidden *HiddenError
-	switch {
-	case errors.Is(err, ErrLineBreak):
-		return "Remove the line breaks."
-	case errors.As(err, &hidden) && hidden.After == "":
-		return fmt.Sprintf("Remove the hidden character %U at the beginning.", hidden.Character)
-	case errors.As(err, &hidden):
-		return fmt.Sprintf("Remove the hidden character %U after “%s”.", hidden.Character, hidden.After)
-	}
-	return "Write this as plain text in UTF-8."
-}
-
 // Line cleans a text of one line, such as a title or a name: composed (NFC), with single plain
 // spaces between words and none around them, with few marks on a letter, and without characters
 // that show nothing. It refuses line breaks, control characters and the marks that reverse the text
 // after them. Cleaning what is clean changes nothing.
-func Line(typed string) (string, error) {
+func Line(typed string) (string, refusal.Reason) {
 	if !utf8.ValidString(typed) {
-		return "", ErrBroken
+		return "", refusal.NotText
 	}
 	typed = strings.TrimSpace(typed)
 	for i, r := range typed {
 		switch {
 		case r == '\n' || r == '\r':
-			return "", ErrLineBreak
+			return "", refusal.LineBreaks
 		case unicode.IsControl(r) && !unicode.IsSpace(r) || overrides(r):
 			return "", hiddenAt(typed, i, r)
 		}
@@ -83,9 +53,9 @@ func Line(typed string) (string, error) {
 // Lines cleans a text of many lines, such as a description, as Line does. Its spaces stay as they
 // are, and every mark that ends a line ends one as "\n" does. Control characters that come along
 // with copied text are dropped; it refuses only U+0000.
-func Lines(typed string) (string, error) {
+func Lines(typed string) (string, refusal.Reason) {
 	if !utf8.ValidString(typed) {
-		return "", ErrBroken
+		return "", refusal.NotText
 	}
 	if i := strings.IndexByte(typed, 0); i >= 0 {
 		return "", hiddenAt(typed, i, 0)
@@ -120,9 +90,9 @@ const brailleBlank = '\u2800'
 // needs.
 func overrides(r rune) bool { return r == '\u202d' || r == '\u202e' }
 
-func hiddenAt(text string, i int, r rune) error {
+func hiddenAt(text string, i int, r rune) refusal.Reason {
 	before := []rune(strings.TrimSpace(strings.Map(printedOnly, text[:i])))
-	return &HiddenError{Character: r, After: string(before[max(0, len(before)-placeLength):])}
+	return refusal.Hidden{Character: r, After: string(before[max(0, len(before)-placeLength):])}
 }
 
 func printedOnly(r rune) rune {

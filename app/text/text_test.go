@@ -1,7 +1,6 @@
 package text_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
+	"martelo/app/refusal"
 	"martelo/app/text"
 )
 
@@ -73,24 +73,22 @@ func TestDescriptionsKeepTheirLines(t *testing.T) {
 }
 
 func TestRefusalsSayWhere(t *testing.T) {
-	for typed, want := range map[string]string{
-		"two\nlines":      "Remove the line breaks.",
-		"Omega\u202e5691": "Remove the hidden character U+202E after “Omega”.",
-		"\u0007Omega":     "Remove the hidden character U+0007 at the beginning.",
-		strings.Repeat("é", 30) + " b\x00c": "Remove the hidden character U+0000 after “" + strings.Repeat("é", 18) +
-			" b”.",
-		"\xff": "Write this as plain text in UTF-8.",
+	for typed, want := range map[string]refusal.Reason{
+		"two\nlines":                        refusal.LineBreaks,
+		"Omega\u202e5691":                   refusal.Hidden{Character: '\u202e', After: "Omega"},
+		"\u0007Omega":                       refusal.Hidden{Character: '\u0007'},
+		strings.Repeat("é", 30) + " b\x00c": refusal.Hidden{After: strings.Repeat("é", 18) + " b"},
+		"\xff":                              refusal.NotText,
 	} {
-		_, err := text.Line(typed)
-		if err == nil || text.Advice(err) != want {
-			t.Errorf("%+q: %v, want %q", typed, err, want)
+		if _, got := text.Line(typed); got != want {
+			t.Errorf("%+q: %#v, want %#v", typed, got, want)
 		}
 	}
-	if _, err := text.Lines("a\x00"); err == nil {
-		t.Error("a zero byte is no text")
+	if _, got := text.Lines("a\x00"); got != (refusal.Hidden{After: "a"}) {
+		t.Errorf("a zero byte is no text: %#v", got)
 	}
-	if _, err := text.Lines("\xff"); !errors.Is(err, text.ErrBroken) {
-		t.Error(err)
+	if _, got := text.Lines("\xff"); got != refusal.NotText {
+		t.Errorf("%#v", got)
 	}
 }
 
@@ -114,7 +112,7 @@ func TestCleanIsClean(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		typed := rapid.OneOf(rapid.StringOf(rapid.RuneFrom(trouble)), rapid.String()).Draw(t, "typed")
-		for name, clean := range map[string]func(string) (string, error){"line": text.Line, "lines": text.Lines} {
+		for name, clean := range map[string]func(string) (string, refusal.Reason){"line": text.Line, "lines": text.Lines} {
 			once, err := clean(typed)
 			if err != nil {
 				continue

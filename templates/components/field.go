@@ -1,11 +1,12 @@
+// Package components holds the small parts that pages and fragments share: times, the mark of the
+// house, notices and form fields.
 package components
 
 import (
-	"errors"
-
 	"github.com/a-h/templ"
 
 	"martelo/app/money"
+	"martelo/templates/words"
 )
 
 // Problem is one thing that is wrong with one field of a form. Text is a sentence that says what to do. Label is the
@@ -22,16 +23,12 @@ type Choice struct{ Label, Value string }
 // FieldChoice is the name of the buttons that Choices draws.
 const FieldChoice = "choice"
 
-// AmountChoices are the buttons for what a typed amount may mean, if err is *money.AmbiguousError. The value of each
-// is name=amount, the amount as EditAmount writes it.
-func AmountChoices(locale, name string, err error) []Choice {
-	var ambiguous *money.AmbiguousError
-	if !errors.As(err, &ambiguous) {
-		return nil
-	}
-	choices := make([]Choice, len(ambiguous.Readings))
-	for i, reading := range ambiguous.Readings {
-		choices[i] = Choice{Label: reading.Format(locale), Value: name + "=" + EditAmount(locale, reading)}
+// AmountChoices are the buttons for what a typed amount may mean. The value of each is name=amount,
+// the amount as words.EditAmount writes it.
+func AmountChoices(locale, name string, readings []money.Amount) []Choice {
+	choices := make([]Choice, len(readings))
+	for i, reading := range readings {
+		choices[i] = Choice{Label: reading.Format(locale), Value: name + "=" + words.EditAmount(locale, reading)}
 	}
 	return choices
 }

@@ -6,6 +6,7 @@ import (
 	"martelo/app/auction"
 	"martelo/app/money"
 	"martelo/templates/components"
+	"martelo/templates/words"
 )
 
 // Bidding says what the person in front of the page may do with a lot.
@@ -61,7 +62,7 @@ func (v BidFormView) prefilled() string {
 	if v.ViewerID != nobody && v.Lot.LeaderID == v.ViewerID {
 		return ""
 	}
-	return components.EditAmount(v.Lot.Locale, v.Lot.MinimumBid())
+	return words.EditAmount(v.Lot.Locale, v.Lot.MinimumBid())
 }
 
 func (v BidFormView) amount() string {
@@ -77,7 +78,7 @@ const amountUsualMax = 11
 
 func (v BidFormView) long() bool { return utf8.RuneCountInString(v.amount()) > amountUsualMax }
 
-func (v BidFormView) notation() money.Notation { return components.NotationOf(v.Lot.Locale) }
+func (v BidFormView) notation() money.Notation { return words.NotationOf(v.Lot.Locale) }
 
 // open tells whether the form is to be seen now. While a lot waits for its opening the form is in the page but hidden,
 // and the page's script shows it when the lot opens.

@@ -16,6 +16,7 @@ import (
 	"martelo/app/auction"
 	"martelo/app/money"
 	"martelo/templates/components"
+	"martelo/templates/words"
 )
 
 // LotView is the public state of one auction together with what it takes to write it down.
@@ -60,7 +61,7 @@ func (v LotView) attributes() templ.Attributes {
 		"data-price":        v.CurrentPrice.String(),
 		"data-minimum":      v.MinimumBid().String(),
 		"data-minimum-text": v.format(v.MinimumBid()),
-		"data-minimum-edit": components.EditAmount(v.Locale, v.MinimumBid()),
+		"data-minimum-edit": words.EditAmount(v.Locale, v.MinimumBid()),
 	}
 	maps.Copy(attributes, v.confirmation())
 	return attributes
@@ -91,7 +92,7 @@ func (v LotView) priceLabel() string {
 	case v.Status == auction.Closed:
 		return "Not sold · start price"
 	case v.BidCount > 0:
-		return "Current bid · " + components.Count(v.BidCount, "bid", "bids")
+		return "Current bid · " + words.Count(v.BidCount, "bid", "bids")
 	default:
 		return "Start price"
 	}
@@ -134,7 +135,7 @@ func (v LotView) outcome() string {
 
 // cardLabel is what stands over the price in a list, where there is no room for a sentence.
 func (v LotView) cardLabel() string {
-	bids := components.Count(v.BidCount, "bid", "bids")
+	bids := words.Count(v.BidCount, "bid", "bids")
 	switch {
 	case v.Status == auction.Cancelled && v.BidCount > 0:
 		return "Withdrawn · stood at"
@@ -163,7 +164,7 @@ func (v LotView) countdown() time.Time {
 func (v LotView) timeLeft() string {
 	left := v.countdown().Sub(v.Now)
 	if left > 0 {
-		return components.Left(left)
+		return words.Left(left)
 	}
 	if v.Status == auction.Scheduled {
 		return "opening …"

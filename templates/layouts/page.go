@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"martelo/app/auction"
 	"martelo/templates/components"
 )
 
@@ -19,6 +20,14 @@ type Viewer struct {
 
 // MaySell tells whether the viewer may create auctions.
 func (v *Viewer) MaySell() bool { return v != nil && (v.Role == "seller" || v.Role == "admin") }
+
+// Actor is the viewer as the rulebook sees one. A visitor is nobody.
+func (v *Viewer) Actor() auction.Actor {
+	if v == nil {
+		return auction.Actor{}
+	}
+	return auction.Actor{UserID: v.ID, Admin: v.Role == "admin"}
+}
 
 // HouseLinks are addresses of pages that the operator keeps elsewhere; those that are empty are not linked.
 type HouseLinks struct {

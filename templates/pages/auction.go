@@ -7,6 +7,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
+	"martelo/templates/words"
 )
 
 // AuctionView is the page of one auction.
@@ -18,8 +19,8 @@ type AuctionView struct {
 	Seller      SellerView
 	// History is the latest bids; its Lot is filled in from Lot when left empty.
 	History fragments.BidHistoryView
-	// Desk is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
-	Desk fragments.BidFormView
+	// BidForm is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
+	BidForm fragments.BidFormView
 	// MayCancel shows the way to cancel: to an admin until the end, to the seller before the first bid.
 	MayCancel bool
 	// CancelProblem says why an attempt to cancel was refused.
@@ -54,8 +55,8 @@ func (v AuctionView) history() fragments.BidHistoryView {
 	return h
 }
 
-func (v AuctionView) desk() fragments.BidFormView {
-	d := v.Desk
+func (v AuctionView) bidForm() fragments.BidFormView {
+	d := v.BidForm
 	if d.Lot.ID == 0 {
 		d.Lot = v.Lot
 	}
@@ -65,7 +66,7 @@ func (v AuctionView) desk() fragments.BidFormView {
 
 // bidder is the viewer if the viewer may bid on the lot, 0 for anybody else.
 func (v AuctionView) bidder() int64 {
-	if v.Desk.Bidding != fragments.BiddingAllowed {
+	if v.BidForm.Bidding != fragments.BiddingAllowed {
 		return 0
 	}
 	return v.ViewerID()
@@ -88,7 +89,7 @@ func softCloseSentence(soft auction.SoftClose) string {
 	if soft.Window <= 0 {
 		return "The end is fixed: a late bid does not move it."
 	}
-	return "A bid in the last " + components.Span(soft.Window) + " moves the end to " + components.Span(soft.Extend) +
+	return "A bid in the last " + words.Span(soft.Window) + " moves the end to " + words.Span(soft.Extend) +
 		" after that bid, so that others can answer."
 }
 

@@ -9,6 +9,7 @@ import (
 	"martelo/app/money"
 	"martelo/templates/components"
 	"martelo/templates/layouts"
+	"martelo/templates/words"
 )
 
 // CreateForm is what a seller typed, kept as typed so that a failed POST loses nothing. The names of the form's fields
@@ -136,7 +137,7 @@ func (v ReviewView) inUTC(t time.Time) string {
 }
 
 // lasts says how long bidding is open.
-func (v ReviewView) lasts() string { return components.Left(v.State.EndAt.Sub(v.State.StartAt)) }
+func (v ReviewView) lasts() string { return words.Left(v.State.EndAt.Sub(v.State.StartAt)) }
 
 // HiddenField is one field that a form carries along unseen.
 type HiddenField struct{ Name, Value string }
@@ -191,7 +192,7 @@ func (v CreateView) stepInput() components.Field {
 }
 
 func (v CreateView) startPriceHint() string {
-	return "For example " + components.ExampleAmount(v.Locale, v.currency()) + ". May be 0."
+	return "For example " + words.ExampleAmount(v.Locale, v.currency()) + ". May be 0."
 }
 
 // currency is the chosen one, or the house's while there is none.

@@ -12,59 +12,13 @@ import (
 
 	"github.com/a-h/templ"
 
-	"martelo/app/auction"
 	"martelo/templates/components"
 	"martelo/templates/fragments"
+	"martelo/templates/gallery"
 	"martelo/templates/pages"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-// everyPage is every page in its representative situations.
-func everyPage() map[string]templ.Component {
-	bidder, seller := sampleViewer(sampleBidder, ""), sampleViewer(sampleSeller, "seller")
-
-	leading := sampleAuction(sampleState(42), bidder, fragments.BiddingAllowed)
-	leading.Desk.BidHere = true
-	leading.Desk.Message = fragments.AcceptedMessage(leading.Lot, leading.History.Bids[0])
-
-	late := extended(sampleState(42))
-	late.LeaderID, late.LeaderPaddle, late.BidCount = 11, 1, 23
-	outbid := sampleAuction(late, bidder, fragments.BiddingAllowed)
-	outbid.Desk.BidHere, outbid.Desk.Wrong, outbid.Desk.Amount = true, true, hostileTitle
-	outbid.Desk.Message = fragments.TooLowMessage(outbid.Lot, late.CurrentPrice, late.MinimumBid())
-
-	visitor := sampleAuction(withoutBids(sampleState(42)), nil, fragments.BiddingSignIn)
-	visitor.Title, visitor.Description, visitor.Seller.Name = hostileTitle, hostileTitle, hostileTitle
-	visitor.PageView.Title = pages.LotHeading(42, hostileTitle)
-
-	own := sampleAuction(withoutBids(sampleState(42)), seller, fragments.BiddingOwn)
-	own.MayCancel, own.CancelProblem = true, "Somebody has bid meanwhile, so the lot can no longer be withdrawn."
-
-	won := sampleAuction(closed(sampleState(42)), bidder, fragments.BiddingAllowed)
-	won.Desk.BidHere = true
-
-	searched := sampleList()
-	searched.Lots, searched.NextURL, searched.FirstURL = nil, "", "/auctions"
-	searched.Query = pages.ListQuery{Q: hostileTitle, Status: auction.Closed, Sort: "price", Seller: "7"}
-	searched.Seller = pages.SellerView{ID: 7, Name: hostileTitle}
-
-	return map[string]templ.Component{
-		"list": pages.List(sampleList()), "list_searched": pages.List(searched),
-		"auction_leading": pages.Auction(leading), "auction_outbid": pages.Auction(outbid), "auction_visitor": pages.Auction(visitor),
-		"auction_own": pages.Auction(own), "auction_won": pages.Auction(won),
-		"auction_scheduled": pages.Auction(sampleAuction(scheduled(sampleState(42)), bidder, fragments.BiddingAllowed)),
-		"auction_unsold":    pages.Auction(sampleAuction(closed(withoutBids(sampleState(42))), nil, fragments.BiddingSignIn)),
-		"auction_cancelled": pages.Auction(sampleAuction(cancelled(sampleState(42)), bidder, fragments.BiddingAllowed)),
-		"bids":              pages.Bids(sampleBids()),
-		"create":            pages.Create(sampleCreate()), "create_wrong": pages.Create(sampleCreateWrong()),
-		"review": pages.Review(sampleReview()), "review_scheduled": pages.Review(sampleReviewScheduled()),
-		"my_bids": pages.MyBids(sampleMyBids()), "my_auctions": pages.MyAuctions(sampleMyAuctions()),
-		"account": pages.Account(sampleAccount()), "account_new_token": pages.Account(sampleNewToken()),
-		"sign_in": pages.SignIn(sampleSignIn()), "sign_in_wrong": pages.SignIn(sampleSignInWrong()), "sign_up": pages.SignUp(sampleSignUp()),
-		"error_404": pages.Error(sampleError(404)), "error_503": pages.Error(sampleError(503)),
-	}
-}
 
 func render(t *testing.T, component templ.Component) string {
 	t.Helper()
@@ -79,7 +33,7 @@ var hashes = regexp.MustCompile(`\.[0-9a-f]{10}\.(css|js|svg|woff2)`)
 
 func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
-	for name, page := range everyPage() {
+	for name, page := range gallery.Pages() {
 		// One element to a line, so that differences can be read; hashes of static files change with every sheet.
 		got := strings.ReplaceAll(hashes.ReplaceAllString(render(t, page), ".HASH.$1"), "><", ">\n<") + "\n"
 		file := filepath.Join("testdata", name+".html")
@@ -109,7 +63,7 @@ var (
 // A strict content security policy allows neither styles nor scripts inside a page.
 func TestPagesHoldNothingInline(t *testing.T) {
 	t.Parallel()
-	for name, page := range everyPage() {
+	for name, page := range gallery.Pages() {
 		for _, tag := range tags.FindAllString(render(t, page), -1) {
 			switch {
 			case inlineScript.MatchString(tag) && !strings.Contains(tag, ` src="/static/`):
@@ -128,7 +82,7 @@ func TestPagesEscapeWhatPeopleTyped(t *testing.T) {
 	t.Parallel()
 	escaped := "&lt;script&gt;alert(1)&lt;/script&gt;"
 	shown := 0
-	for name, page := range everyPage() {
+	for name, page := range gallery.Pages() {
 		html := render(t, page)
 		if strings.Contains(html, "<script>alert") || strings.Contains(html, `</script>"'&`) {
 			t.Errorf("%s lets a title run as script", name)
@@ -151,7 +105,7 @@ var (
 // Labels, explanations and forms are found by id, which only works while every id is there, and once.
 func TestPagesReferToWhatIsThere(t *testing.T) {
 	t.Parallel()
-	for name, page := range everyPage() {
+	for name, page := range gallery.Pages() {
 		html := render(t, page)
 		seen := map[string]bool{}
 		for _, id := range ids.FindAllStringSubmatch(html, -1) {
@@ -177,7 +131,7 @@ func TestPagesReferToWhatIsThere(t *testing.T) {
 
 func TestPagesHaveOneFirstHeadingAndSkipNone(t *testing.T) {
 	t.Parallel()
-	for name, page := range everyPage() {
+	for name, page := range gallery.Pages() {
 		depth, first := 0, 0
 		for _, heading := range headings.FindAllStringSubmatch(render(t, page), -1) {
 			level := int(heading[1][0] - '0')
@@ -198,8 +152,8 @@ func TestPagesHaveOneFirstHeadingAndSkipNone(t *testing.T) {
 // Other people see paddle numbers: the names and e-mail addresses of bidders never reach a page about a lot.
 func TestPagesNameNoBidder(t *testing.T) {
 	t.Parallel()
-	for _, name := range slices.Sorted(maps.Keys(everyPage())) {
-		html := render(t, everyPage()[name])
+	for _, name := range slices.Sorted(maps.Keys(gallery.Pages())) {
+		html := render(t, gallery.Pages()[name])
 		if strings.HasPrefix(name, "auction") || strings.HasPrefix(name, "list") || name == "bids" {
 			if _, main, _ := strings.Cut(html, "<main"); strings.Contains(main, "Ana Duarte") || strings.Contains(main, "@") {
 				t.Errorf("%s names a person", name)
@@ -210,7 +164,7 @@ func TestPagesNameNoBidder(t *testing.T) {
 
 func TestSignInLeadsBack(t *testing.T) {
 	t.Parallel()
-	visitor := sampleAuction(sampleState(42), nil, fragments.BiddingSignIn)
+	visitor := gallery.SampleAuction(gallery.SampleState(42), nil, fragments.BiddingSignIn)
 	html := render(t, pages.Auction(visitor))
 	if want := `href="` + components.PathSignIn + `?next=%2Fauctions%2F42"`; strings.Count(html, want) != 2 {
 		t.Errorf("the page of a lot has not two links %s", want)

@@ -13,6 +13,7 @@ import (
 	"martelo/templates/components"
 	"martelo/templates/fragments"
 	"martelo/templates/layouts"
+	"martelo/templates/words"
 )
 
 // MyBids is the list of lots the viewer has bid on.
@@ -50,7 +51,7 @@ func MyBids(v MyBidsView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.LiveURL != "" {
-				templ_7745c5c3_Err = components.NotLive(v.Path, components.FormatTime(v.ServerTime, components.TimeClock)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.NotLive(v.Path, words.FormatTime(v.ServerTime, words.TimeClock)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -67,7 +68,7 @@ func MyBids(v MyBidsView) templ.Component {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.SafeURL(components.PathAuctions)).ResolveURL(ctx)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 21, Col: 52}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 22, Col: 52}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 				if templ_7745c5c3_Err != nil {
@@ -106,7 +107,7 @@ func MyBids(v MyBidsView) templ.Component {
 						var templ_7745c5c3_Var5 string
 						templ_7745c5c3_Var5, templ_7745c5c3_Err = templruntime.NewAttributeExpression(components.Number(lot.Lot.ID)).Resolve(ctx)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 30, Col: 91}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 31, Col: 91}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var5)
 						if templ_7745c5c3_Err != nil {
@@ -119,7 +120,7 @@ func MyBids(v MyBidsView) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(lot.Highest.Format(lot.Lot.Locale))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 31, Col: 45}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 32, Col: 45}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -209,7 +210,7 @@ func MyAuctions(v MyAuctionsView) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.SafeURL(components.PathNewAuction)).ResolveURL(ctx)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 50, Col: 95}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 51, Col: 95}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var9)
 				if templ_7745c5c3_Err != nil {
@@ -225,7 +226,7 @@ func MyAuctions(v MyAuctionsView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.LiveURL != "" {
-				templ_7745c5c3_Err = components.NotLive(v.Path, components.FormatTime(v.ServerTime, components.TimeClock)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.NotLive(v.Path, words.FormatTime(v.ServerTime, words.TimeClock)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -252,7 +253,7 @@ func MyAuctions(v MyAuctionsView) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templruntime.NewAttributeExpression(templ.SafeURL(components.PathAccount)).ResolveURL(ctx)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 61, Col: 84}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `pages/mine.templ`, Line: 62, Col: 84}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var10)
 					if templ_7745c5c3_Err != nil {

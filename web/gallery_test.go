@@ -1,0 +1,35 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+
+	"martelo/templates/gallery"
+	"martelo/web"
+)
+
+func TestTheGalleryIsClosedUnlessOpened(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, path := range []string{gallery.Path, gallery.Path + "/list", gallery.Path + "/"} {
+		h.browser().get(path).page(t, http.StatusNotFound)
+	}
+}
+
+func TestTheGalleryShowsEveryState(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(deps *web.Deps) { deps.Gallery = true })
+	shown := h.browser().get(gallery.Path).page(t, http.StatusOK)
+	for name := range gallery.Components() {
+		shown.has(t, "<h3>"+name+"</h3>")
+	}
+	for name := range gallery.Fragments() {
+		shown.has(t, "<h3>"+name+"</h3>")
+	}
+	shown.lacks(t, "<script>alert")
+	for name := range gallery.Pages() {
+		shown.has(t, gallery.Path+"/"+name)
+		h.browser().get(gallery.Path+"/"+name).page(t, http.StatusOK)
+	}
+	h.browser().get(gallery.Path+"/none").page(t, http.StatusNotFound)
+}
