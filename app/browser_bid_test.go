@@ -15,7 +15,8 @@ import (
 	"martelo/templates/components"
 )
 
-// restsFor is longer than the form takes no gesture after an answer, and than a change keeps a press from counting.
+// restsFor is longer than the form takes no gesture after an answer, and than a change keeps a
+// press from counting.
 const restsFor = `Date.now() - seen.movedAt > 900`
 
 // latencies are those of a good line, of an ordinary one, and of a poor one.
@@ -37,7 +38,8 @@ func (b *tab) key(name string, repeats int, up bool) {
 	b.Helper()
 	code, text := map[string]int64{"Enter": 13, " ": 32}[name], map[string]string{"Enter": "\r", " ": " "}[name]
 	press := input.DispatchKeyEventParams{
-		Type: input.DispatchKeyEventTypeKeyDown, Key: name, Code: map[string]string{"Enter": "Enter", " ": "Space"}[name],
+		Type: input.DispatchKeyEventTypeKeyDown, Key: name,
+		Code: map[string]string{"Enter": "Enter", " ": "Space"}[name],
 		Text: text, WindowsVirtualKeyCode: code, NativeVirtualKeyCode: code,
 	}
 	b.do(send(input.DispatchKeyEvent, press))
@@ -88,7 +90,8 @@ func (b *tab) handled(lot auctionReply) {
 	b.holds(fmt.Sprintf(`!document.querySelector('#bid-form-%d').hasAttribute('data-busy')`, lot.ID))
 }
 
-// Whatever a hand does twice by itself, holding Enter or the second half of a double click, is one bid.
+// Whatever a hand does twice by itself, holding Enter or the second half of a double click, is one
+// bid.
 func (f *fair) oneGestureOneBid() {
 	ann := f.ann.visit(f.T, f.here, "/")
 	for _, latency := range latencies {
@@ -137,7 +140,9 @@ func (f *fair) oneGestureOneBid() {
 			ann.handled(lot)
 			after := f.here.auction(lot.ID)
 			if after.BidCount != before.BidCount+1 {
-				f.Errorf("at %s, %s: %d bids: %v", latency, gesture.what, after.BidCount-before.BidCount, f.amounts(lot))
+				f.Errorf(
+					"at %s, %s: %d bids: %v", latency, gesture.what, after.BidCount-before.BidCount, f.amounts(lot),
+				)
 			}
 			f.outbidsLeader(ann, after)
 		}
@@ -154,7 +159,8 @@ func (f *fair) outbidsLeader(b *tab, lot auctionReply) {
 	b.reads(".standing", "You have been outbid.")
 }
 
-// What a gesture sends is what stood there when it began, and a press just after a change is not taken for a bid.
+// What a gesture sends is what stood there when it began, and a press just after a change is not
+// taken for a bid.
 func (f *fair) underAMovingHand() {
 	for _, latency := range latencies {
 		f.typedUnderRivals("USD", latency)
@@ -172,7 +178,10 @@ func (f *fair) underAMovingHand() {
 		{"Space held", placeBid(lot), func() { ann.key(" ", 0, false) }, func() { ann.keyUp(" ") }},
 		{"a quick step held", quickStep(lot, 1), func() { ann.mouse(quickStep(lot, 1), input.DispatchMouseEventTypeMousePressed) },
 			func() { ann.mouse(quickStep(lot, 1), input.DispatchMouseEventTypeMouseReleased) }},
-		{"a quick step with Space held", quickStep(lot, 1), func() { ann.key(" ", 0, false) }, func() { ann.keyUp(" ") }},
+		{
+			"a quick step with Space held", quickStep(lot, 1), func() { ann.key(" ", 0, false) },
+			func() { ann.keyUp(" ") },
+		},
 	}
 	for _, h := range held {
 		run[bool](ann, fmt.Sprintf(`(document.querySelector('%s').focus(), true)`, h.on))
@@ -212,15 +221,18 @@ func (f *fair) underAMovingHand() {
 
 func dollars(whole int64) string { return fmt.Sprintf("$%d,%03d.00", whole/1000, whole%1000) }
 
-// typedUnderRivals: the field that somebody is in is theirs. What was selected stays selected, what is typed while an
-// answer is awaited is kept whole, and neither is mixed with what the page knows.
+// typedUnderRivals: the field that somebody is in is theirs. What was selected stays selected, what
+// is typed while an answer is awaited is kept whole, and neither is mixed with what the page knows.
 func (f *fair) typedUnderRivals(currency string, latency time.Duration) {
 	f.Helper()
 	lot := f.lot(map[string]any{"currency": currency, "startPrice": 1000, "minIncrement": 10})
 	ann := f.ann.visit(f.T, f.here, lotPath(lot)).live()
 	field := amountField(lot)
 	selection := func() string {
-		return run[string](ann, fmt.Sprintf(`(f => f.value.slice(f.selectionStart, f.selectionEnd))(document.querySelector('%s'))`, field))
+		return run[string](
+			ann,
+			fmt.Sprintf(`(f => f.value.slice(f.selectionStart, f.selectionEnd))(document.querySelector('%s'))`, field),
+		)
 	}
 	ann.click(field)
 	prefilled := ann.value(field)
@@ -257,8 +269,8 @@ func (f *fair) typedUnderRivals(currency string, latency time.Duration) {
 	ann.close()
 }
 
-// A second thought: what is far above the least, raises the own lead, or can be read in two ways is asked about in words,
-// with and without script, and only the answer bids.
+// A second thought: what is far above the least, raises the own lead, or can be read in two ways is
+// asked about in words, with and without script, and only the answer bids.
 func (f *fair) secondThoughts() {
 	for _, p := range []*person{f.ann, f.cy} {
 		lot := f.lot(nil)
@@ -276,14 +288,20 @@ func (f *fair) secondThoughts() {
 		}
 		const yes = ".answer__choices .button"
 		bid("1310000")
-		b.reads(".answer .notice", "$1,310,000.00 is far above the minimum bid of $1,010.00. Bid $1,310,000.00 all the same?")
+		b.reads(
+			".answer .notice",
+			"$1,310,000.00 is far above the minimum bid of $1,010.00. Bid $1,310,000.00 all the same?",
+		)
 		if n := len(f.amounts(lot)); n != 0 {
 			f.Fatalf("%d bids without an answer", n)
 		}
 		press(yes, http.StatusOK)
 		b.reads(".standing", "You are the highest bidder.")
 		bid("1320000")
-		b.reads(".answer .notice", "You are the highest bidder already, at $1,310,000.00. Raise your own bid to $1,320,000.00?")
+		b.reads(
+			".answer .notice",
+			"You are the highest bidder already, at $1,310,000.00. Raise your own bid to $1,320,000.00?",
+		)
 		press(yes, http.StatusOK)
 		b.reads(".panel .price--large", "$1,320,000.00")
 		b.fill(amountField(lot), "1.350")
@@ -297,7 +315,8 @@ func (f *fair) secondThoughts() {
 	}
 }
 
-// The page of one is not used by another: who signs in meanwhile is told so, and nothing is done in anybody's name.
+// The page of one is not used by another: who signs in meanwhile is told so, and nothing is done in
+// anybody's name.
 func (f *fair) anotherViewer() {
 	lot := f.lot(nil)
 	zoe := f.admit("Zoe")
@@ -309,13 +328,16 @@ func (f *fair) anotherViewer() {
 	other.fill("#field-password", password)
 	other.leads(".door button", http.StatusOK)
 	page.bids(lot, "1010")
-	page.reads(".answer .notice--bad", "You have signed in as somebody else since this page was opened, so nothing was bid.")
+	page.reads(
+		".answer .notice--bad", "You have signed in as somebody else since this page was opened, so nothing was bid.",
+	)
 	if n := len(f.amounts(lot)); n != 0 {
 		f.Errorf("%d bids", n)
 	}
 }
 
-// Nothing that can be pressed on a lot's page moves by a pixel through bids, outbids, refusals, questions and extensions.
+// Nothing that can be pressed on a lot's page moves by a pixel through bids, outbids, refusals,
+// questions and extensions.
 func (f *fair) nothingMovesForBidders() {
 	type size struct {
 		width, height int64
@@ -323,16 +345,21 @@ func (f *fair) nothingMovesForBidders() {
 	}
 	var crowd []*person // several, since one person bids at most five times a second
 	for range 4 {
-		made := must[struct{ ID int64 }](f, f.here.do(f.Context(), "POST", "/users", f.service, map[string]any{"name": "One of many"}), http.StatusCreated)
+		made := must[struct{ ID int64 }](
+			f, f.here.do(f.Context(), "POST", "/users", f.service, map[string]any{"name": "One of many"}),
+			http.StatusCreated,
+		)
 		crowd = append(crowd, &person{id: made.ID})
 	}
 	for _, s := range []size{
-		{320, 640, []string{"USD"}}, {390, 844, []string{"USD", "JPY"}}, {768, 1024, []string{"JPY"}}, {1280, 900, []string{"USD"}},
+		{320, 640, []string{"USD"}}, {390, 844, []string{"USD", "JPY"}}, {768, 1024, []string{"JPY"}},
+		{1280, 900, []string{"USD"}},
 	} {
 		for _, currency := range s.currencies {
 			lot := f.lot(map[string]any{
 				"currency": currency, "startPrice": 900, "minIncrement": 10, "endTime": ends(100 * time.Second),
-				"softClose": map[string]int{"windowSeconds": 120, "extendSeconds": 120}, "description": "A watch.\n\nIt runs.",
+				"softClose":   map[string]int{"windowSeconds": 120, "extendSeconds": 120},
+				"description": "A watch.\n\nIt runs.",
 			})
 			ann := f.ann.visit(f.T, f.here, lotPath(lot)).live()
 			ann.do(chromedp.EmulateViewport(s.width, s.height))

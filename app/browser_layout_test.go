@@ -40,7 +40,8 @@ const (
 // usual is the size of text that browsers have at first, and large is one that people choose.
 const usual, large = 16, 20
 
-// looks are phones, one at 400 % zoom among them, a tablet and desktops, in narrow, wide and large type.
+// looks are phones, one at 400 % zoom among them, a tablet and desktops, in narrow, wide and large
+// type.
 var looks = []look{
 	{width: 320, rules: dejaVu}, {width: 320, rules: spaced}, {width: 320, base: large},
 	{width: 390, rules: liberation}, {width: 390, rules: dejaVu}, {width: 390, rules: spaced},
@@ -50,15 +51,16 @@ var looks = []look{
 	{width: 1280, base: large},
 }
 
-// tightest are those in which a page is most likely to be too wide for its window, or a text for its
-// place.
+// tightest are those in which a page is most likely to be too wide for its window, or a text for
+// its place.
 var tightest = []look{
 	{width: 320, rules: dejaVu}, {width: 320, rules: spaced, dark: true}, {width: 320, rules: dejaVu, base: large},
 	{width: 390, rules: dejaVu, dark: true}, {width: 390, base: large}, {width: 390, dark: true}, {width: 390},
 	{width: 1280, rules: dejaVu}, {width: 1280, base: large, dark: true},
 }
 
-// wears shows the page in a look. The rules come from outside of the page, as a browser's own settings do.
+// wears shows the page in a look. The rules come from outside of the page, as a browser's own
+// settings do.
 func (b *tab) wears(as look) {
 	b.Helper()
 	scheme := map[bool]string{false: "light", true: "dark"}[as.dark]
@@ -77,7 +79,8 @@ func (b *tab) wears(as look) {
 	})()`, quote(as.rules)))
 }
 
-// fits fails the test for each of the tightest looks in which the page is wider than its window, or a text is cut.
+// fits fails the test for each of the tightest looks in which the page is wider than its window, or
+// a text is cut.
 func (b *tab) fits(what string) {
 	b.Helper()
 	for _, as := range tightest {
@@ -89,9 +92,9 @@ func (b *tab) fits(what string) {
 	b.wears(look{width: narrow})
 }
 
-// beyond lists what does not fit: a page wider than its window, a line of text that leaves the window
-// or a box that it stands in, what is cut off or has to be scrolled in its box, an amount longer than
-// its field, a choice longer than its place.
+// beyond lists what does not fit: a page wider than its window, a line of text that leaves the
+// window or a box that it stands in, what is cut off or has to be scrolled in its box, an amount
+// longer than its field, a choice longer than its place.
 const beyond = `(() => {
   const found = [], width = document.documentElement.clientWidth;
   const name = el => el.id || el.className || el.tagName;
@@ -137,9 +140,10 @@ const beyond = `(() => {
   return [...new Set(found)];
 })()`
 
-// places are where everything on a lot's page that can be operated stands, but for the quick steps and what is below them, and the lines
-// of the price panel: in the page, or in the window for the bar at its foot. A figure that is broken over two lines or does not fit its place
-// is named as well.
+// places are where everything on a lot's page that can be operated stands, but for the quick steps
+// and what is below them, and the lines of the price panel: in the page, or in the window for the
+// bar at its foot. A figure that is broken over two lines or does not fit its place is named as
+// well.
 const places = `(() => {
   const places = {};
   for (const el of document.querySelectorAll('a, button, input, select, summary, .panel, .panel__lines > div, .lot-bar')) {
@@ -163,8 +167,9 @@ const places = `(() => {
 // waits are words that the time left may have.
 var waits = []string{"364 d 23 h", "23 h 59 min", "59 min 59 s", "59 s", "closing …"}
 
-// While a lot is open nothing that can be operated beside its price moves by a pixel, and the panel keeps its height: through the first bid,
-// another leader, an extension, longer and longer prices, and every word of the time left; in any typeface, at any width.
+// While a lot is open nothing that can be operated beside its price moves by a pixel, and the panel
+// keeps its height: through the first bid, another leader, an extension, longer and longer prices,
+// and every word of the time left; in any typeface, at any width.
 func (f *fair) nothingMoves() {
 	for _, sale := range []struct {
 		currency, start string
@@ -223,7 +228,8 @@ func (b *tab) compare(when string, before, now map[string]string) {
 	}
 }
 
-// What has the focus is never under the bar at the foot of a phone's window; the bar keeps its place and leads to the form.
+// What has the focus is never under the bar at the foot of a phone's window; the bar keeps its
+// place and leads to the form.
 func (f *fair) barCoversNoFocus() {
 	lot := f.lot(map[string]any{"description": strings.Repeat("A long story.\n\n", 60)})
 	b := f.ann.visit(f.T, f.here, lotPath(lot)).live()
@@ -245,11 +251,17 @@ func (f *fair) barCoversNoFocus() {
 	f.outbids(lot, f.ben, 1010)
 	b.reads(".lot-bar", "$1,010.00")
 	b.click(".lot-bar a")
-	b.holds(fmt.Sprintf(`(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('#place-bid-%d').getBoundingClientRect())`, lot.ID))
+	b.holds(
+		fmt.Sprintf(
+			`(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('#place-bid-%d').getBoundingClientRect())`,
+			lot.ID,
+		),
+	)
 }
 
-// Parts find their places in any typeface: the search is one row, a heading and its button are one row, enlarged text puts the desk below
-// the title instead of squeezing it, and the desk stays in sight only where all of it fits.
+// Parts find their places in any typeface: the search is one row, a heading and its button are one
+// row, enlarged text puts the desk below the title instead of squeezing it, and the desk stays in
+// sight only where all of it fits.
 func (f *fair) partsFindTheirPlaces() {
 	lot := f.lot(nil)
 	b := f.sam.visit(f.T, f.here, "/auctions")
@@ -286,16 +298,25 @@ func (f *fair) partsFindTheirPlaces() {
 	}
 }
 
-// What people write keeps its own direction and stays in its place, and what must not be translated says so.
+// What people write keeps its own direction and stays in its place, and what must not be translated
+// says so.
 func (f *fair) wordsKeepTheirPlace() {
 	marks := strings.Repeat("\u0301", 40)
-	lot := f.lot(map[string]any{"title": "ساعة Omega 1965!" + marks, "description": "ساعة جميلة.\n\nA second paragraph." + marks})
+	lot := f.lot(
+		map[string]any{
+			"title": "ساعة Omega 1965!" + marks, "description": "ساعة جميلة.\n\nA second paragraph." + marks,
+		},
+	)
 	b := f.ann.visit(f.T, f.here, lotPath(lot))
-	if got := run[string](b, `[...document.querySelectorAll('h1, .sale__text p')].map(el => getComputedStyle(el).direction).join(' ')`); got != "rtl rtl ltr" {
+	if got := run[string](
+		b, `[...document.querySelectorAll('h1, .sale__text p')].map(el => getComputedStyle(el).direction).join(' ')`,
+	); got != "rtl rtl ltr" {
 		f.Errorf("the directions are %s", got)
 	}
 	for _, cut := range []string{"h1", ".sale__text", ".sale__seller bdi"} {
-		if got := run[string](b, fmt.Sprintf(`getComputedStyle(document.querySelector(%s)).overflowY`, quote(cut))); got != "clip" {
+		if got := run[string](
+			b, fmt.Sprintf(`getComputedStyle(document.querySelector(%s)).overflowY`, quote(cut)),
+		); got != "clip" {
 			f.Errorf("%s does not cut off what is beyond it: %s", cut, got)
 		}
 	}
@@ -306,7 +327,9 @@ func (f *fair) wordsKeepTheirPlace() {
 		f.Errorf("a translator would change:\n%s", loose)
 	}
 	b.goes(f.here.url + "/auctions?sort=newest")
-	if got := run[string](b, fmt.Sprintf(`getComputedStyle(document.querySelector('.lot__title a[href="%s"]')).direction`, lotPath(lot))); got != "rtl" {
+	if got := run[string](
+		b, fmt.Sprintf(`getComputedStyle(document.querySelector('.lot__title a[href="%s"]')).direction`, lotPath(lot)),
+	); got != "rtl" {
 		f.Errorf("in the list the title is %s", got)
 	}
 }

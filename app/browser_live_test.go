@@ -17,12 +17,13 @@ import (
 	"martelo/templates/components"
 )
 
-// seesWithin is the promise for another browser on another node. The median of several bids is held to
-// it, since the machine may be busy for a moment.
+// seesWithin is the promise for another browser on another node. The median of several bids is held
+// to it, since the machine may be busy for a moment.
 const seesWithin = 2 * time.Second
 
-// comesBackWithin is how long a page may take to find its node again, after however long an outage. The promise is two seconds from when
-// the node is reachable; here its start under load and the browser's own slowness are in it.
+// comesBackWithin is how long a page may take to find its node again, after however long an outage.
+// The promise is two seconds from when the node is reachable; here its start under load and the
+// browser's own slowness are in it.
 const comesBackWithin = 6 * time.Second
 
 func lotPath(lot auctionReply) string { return components.AuctionPath(lot.ID) }
@@ -41,8 +42,8 @@ func (b *tab) bids(lot auctionReply, amount string) {
 func amountField(lot auctionReply) string { return fmt.Sprintf("#amount-%d", lot.ID) }
 func placeBid(lot auctionReply) string    { return fmt.Sprintf("#place-bid-%d", lot.ID) }
 
-// presses clicks on what bids, as somebody does who has looked at it: when nothing there has changed for a while, since
-// the page takes no other press.
+// presses clicks on what bids, as somebody does who has looked at it: when nothing there has
+// changed for a while, since the page takes no other press.
 func (b *tab) presses(selector string) {
 	b.Helper()
 	b.holds(`Date.now() - seen.movedAt > 900`)
@@ -55,15 +56,16 @@ func (f *fair) outbids(lot auctionReply, by *person, amount int64) {
 	must[bidReply](f, f.there.bid(f.Context(), lot.ID, by.id, amount, uuid.New()), http.StatusCreated)
 }
 
-// took is the time from a click in one browser to a sight in another. Both are on one machine and have its clock.
+// took is the time from a click in one browser to a sight in another. Both are on one machine and
+// have its clock.
 func took(from, to *tab, sight string) time.Duration {
 	from.Helper()
 	clicked := run[int64](from, `seen.clicked`)
 	return time.Duration(run[int64](to, sight)-clicked) * time.Millisecond
 }
 
-// Two browsers on two nodes see each other's bids, at once and without being asked: price, count, leader, history, the least bid, the quick
-// steps; and who is outbid is told so once for each time.
+// Two browsers on two nodes see each other's bids, at once and without being asked: price, count,
+// leader, history, the least bid, the quick steps; and who is outbid is told so once for each time.
 func (f *fair) twoBrowsers() {
 	lot := f.lot(nil)
 	ann, ben := f.ann.visit(f.T, f.here, lotPath(lot)).live(), f.ben.visit(f.T, f.there, lotPath(lot)).live()
@@ -74,7 +76,9 @@ func (f *fair) twoBrowsers() {
 	for round := range 6 {
 		actor, other := pages[round%2], pages[(round+1)%2]
 		price := 1010 + 10*round
-		exact, shown, next := fmt.Sprintf("%d.00", price), fmt.Sprintf("$1,0%02d.00", price-1000), fmt.Sprintf("%d.00", price+10)
+		exact, shown, next := fmt.Sprintf("%d.00", price), fmt.Sprintf(
+			"$1,0%02d.00", price-1000,
+		), fmt.Sprintf("%d.00", price+10)
 		count := fmt.Sprintf("Current bid · %d bid", round+1)
 		actor.presses(placeBid(lot))
 		actor.reads(".standing", "You are the highest bidder.")
@@ -96,7 +100,9 @@ func (f *fair) twoBrowsers() {
 		delays = append(delays, took(actor, other, fmt.Sprintf("seen.prices[%q]", exact)))
 		if round > 0 {
 			other.reads(".standing", "You have been outbid.")
-			notices = append(notices, took(actor, other, fmt.Sprintf("seen.standings['You have been outbid. %s']", exact)))
+			notices = append(
+				notices, took(actor, other, fmt.Sprintf("seen.standings['You have been outbid. %s']", exact)),
+			)
 			if other.has(".desk .notice--good") {
 				f.Error("who was outbid is still told to lead")
 			}
@@ -107,19 +113,23 @@ func (f *fair) twoBrowsers() {
 		f.Errorf("the other browser saw nothing within %s", seesWithin)
 	}
 	ann.holds(`seen.said.filter(words => words.includes('outbid')).length === 3`)
-	if said := run[string](ann, `seen.said.join(' | ')`); said != "You have been outbid. The least bid is now $1,030.00. | You have been outbid. The least bid is now $1,050.00. | "+
+	if said := run[string](
+		ann, `seen.said.join(' | ')`,
+	); said != "You have been outbid. The least bid is now $1,030.00. | You have been outbid. The least bid is now $1,050.00. | "+
 		"You have been outbid. The least bid is now $1,070.00." {
 		f.Errorf("a screen reader was told: %s", said)
 	}
 	f.nobodyIsNamed(lot)
 }
 
-// nobodyIsNamed looks at a lot's page and list of bids as a visitor gets them: people are there by their paddles only.
+// nobodyIsNamed looks at a lot's page and list of bids as a visitor gets them: people are there by
+// their paddles only.
 func (f *fair) nobodyIsNamed(lot auctionReply) {
 	f.Helper()
 	for _, path := range []string{lotPath(lot), components.BidsPath(lot.ID)} {
 		r := f.here.do(f.Context(), "GET", path, "", nil, "Accept", "text/html", "Content-Type", "")
-		if page := string(r.body); r.status != http.StatusOK || !strings.Contains(page, "Bidder 2") || strings.Contains(page, "Ann") ||
+		if page := string(r.body); r.status != http.StatusOK || !strings.Contains(page, "Bidder 2") ||
+			strings.Contains(page, "Ann") ||
 			strings.Contains(page, "ben@house.example") {
 			f.Errorf("%s: %d, a bidder is named or missing", path, r.status)
 		}
@@ -128,7 +138,11 @@ func (f *fair) nobodyIsNamed(lot auctionReply) {
 
 // A bid inside the last minutes moves the end, and with it every countdown.
 func (f *fair) softClose() {
-	lot := f.lot(map[string]any{"endTime": ends(90 * time.Second), "softClose": map[string]int{"windowSeconds": 120, "extendSeconds": 120}})
+	lot := f.lot(
+		map[string]any{
+			"endTime": ends(90 * time.Second), "softClose": map[string]int{"windowSeconds": 120, "extendSeconds": 120},
+		},
+	)
 	ann, ben := f.ann.visit(f.T, f.here, lotPath(lot)).live(), f.ben.visit(f.T, f.there, lotPath(lot)).live()
 	ann.reads(".panel__lines", "Ends")
 	ann.reads(".sale__soft-close", "A bid in the last 2 minutes moves the end to 2 minutes after that bid")
@@ -136,7 +150,9 @@ func (f *fair) softClose() {
 	ann.presses(quickStep(lot, 1))
 	for _, b := range []*tab{ann, ben} {
 		b.reads(".panel__lines", "Extended to")
-		b.holds(fmt.Sprintf(`Number(document.querySelector('.panel').dataset.ends) > %d + 25000`, lot.EndTime.UnixMilli()))
+		b.holds(
+			fmt.Sprintf(`Number(document.querySelector('.panel').dataset.ends) > %d + 25000`, lot.EndTime.UnixMilli()),
+		)
 		b.holds(`seen.said.some(words => words.includes('Extended to '))`) // perhaps in one breath with other news
 		left := b.text(".panel .countdown")
 		if !strings.HasPrefix(left, "1 min") && !strings.HasPrefix(left, "2 min 00") {
@@ -147,13 +163,15 @@ func (f *fair) softClose() {
 	if other := run[float64](ben, `Number(document.querySelector('.panel').dataset.ends)`); other != moved {
 		f.Errorf("the browsers count down to %.0f and %.0f", moved, other)
 	}
-	if shown, told := ann.text("[data-end-text] time"), run[string](ann, `seen.said.map(words => words.match(/Extended to [^.]*[.]/)?.[0]).find(Boolean)`); !strings.Contains(shown, strings.TrimSuffix(strings.TrimPrefix(told, "Extended to "), ".")) {
+	if shown, told := ann.text("[data-end-text] time"), run[string](
+		ann, `seen.said.map(words => words.match(/Extended to [^.]*[.]/)?.[0]).find(Boolean)`,
+	); !strings.Contains(shown, strings.TrimSuffix(strings.TrimPrefix(told, "Extended to "), ".")) {
 		f.Errorf("shown %q, read out %q", shown, told)
 	}
 }
 
-// At the end the page says "closing …" until the house has closed, then who won; nobody can bid any more, and a form that was opened before
-// the end says why it comes too late.
+// At the end the page says "closing …" until the house has closed, then who won; nobody can bid any
+// more, and a form that was opened before the end says why it comes too late.
 func (f *fair) close() {
 	ann, ben, cy := f.ann.visit(f.T, f.here, "/"), f.ben.visit(f.T, f.there, "/"), f.cy.visit(f.T, f.here, "/")
 	open := func(lot auctionReply) {
@@ -161,7 +179,8 @@ func (f *fair) close() {
 		ben.goes(f.there.url + lotPath(lot))
 		cy.goes(f.here.url + lotPath(lot))
 	}
-	// The lot runs for long enough to open its page three times and bid twice, however busy the machine is.
+	// The lot runs for long enough to open its page three times and bid twice, however busy the
+	// machine is.
 	rehearsal := f.lot(nil)
 	begin := time.Now()
 	open(rehearsal)
@@ -173,7 +192,9 @@ func (f *fair) close() {
 	ben.reads(".standing", "You are the highest bidder.")
 
 	release := f.holdClosing(lot)
-	eventually(f, time.Until(lot.EndTime)+seenWithin, "the end has come", func() bool { return time.Now().After(lot.EndTime) })
+	eventually(
+		f, time.Until(lot.EndTime)+seenWithin, "the end has come", func() bool { return time.Now().After(lot.EndTime) },
+	)
 	for _, b := range []*tab{ann, ben} {
 		b.reads(".panel .countdown", "closing …")
 	}
@@ -226,15 +247,16 @@ func (f *fair) holdClosing(lot auctionReply) (release func()) {
 	}
 }
 
-// A node is killed and comes back: the page says that it is not live, finds the node again by itself, shows what was bid meanwhile; and a
-// bid that met the dead node is placed once.
+// A node is killed and comes back: the page says that it is not live, finds the node again by
+// itself, shows what was bid meanwhile; and a bid that met the dead node is placed once.
 func (f *fair) restart() {
 	address := freeAddress(f.T)
 	doomed := f.start("LISTEN_ADDR=" + address)
 	lot := f.lot(nil)
 	ann := f.ann.visit(f.T, doomed, lotPath(lot)).live()
 	ann.presses(placeBid(lot))
-	ann.reads(".desk .notice--good", "you are the highest bidder") // the answer, and with it a fresh form; the stream may tell sooner
+	// The answer, and with it a fresh form; the stream may tell sooner.
+	ann.reads(".desk .notice--good", "you are the highest bidder")
 	ann.reads(".standing", "You are the highest bidder.")
 	run[bool](ann, `window.sameDocument = true`)
 
@@ -275,8 +297,8 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Somebody else bids while an amount is being typed: what was typed stays, a hint says that it has become too low, the bid is refused with
-// the new least bid, and the form goes on.
+// Somebody else bids while an amount is being typed: what was typed stays, a hint says that it has
+// become too low, the bid is refused with the new least bid, and the form goes on.
 func (f *fair) outbidWhileTyping() {
 	lot := f.lot(nil)
 	field := fmt.Sprintf("#amount-%d", lot.ID)
@@ -284,7 +306,8 @@ func (f *fair) outbidWhileTyping() {
 	ann.fill(field, "1015")
 	f.outbids(lot, f.ben, 1100)
 	ann.reads(".bid-form__hint", "1015 is below the minimum bid, now $1,110.00.")
-	if typed := ann.value(field); typed != "1015" || run[string](ann, `document.activeElement.id`) != strings.TrimPrefix(field, "#") {
+	if typed := ann.value(field); typed != "1015" ||
+		run[string](ann, `document.activeElement.id`) != strings.TrimPrefix(field, "#") {
 		f.Errorf("the field was taken from who types in it: %q", typed)
 	}
 	ann.holds(`Date.now() - seen.movedAt > 900`)
@@ -306,7 +329,9 @@ func (f *fair) outbidWhileTyping() {
 
 // A list has one stream for all its lots, and each moves by itself.
 func (f *fair) list() {
-	first, second := f.lot(map[string]any{"title": "First of two"}), f.lot(map[string]any{"title": "Second of two", "currency": "JPY", "startPrice": 1000})
+	first, second := f.lot(map[string]any{"title": "First of two"}), f.lot(
+		map[string]any{"title": "Second of two", "currency": "JPY", "startPrice": 1000},
+	)
 	ann := f.ann.visit(f.T, f.here, "/auctions?q=of+two").live()
 	if n := run[int](ann, `document.querySelectorAll('.lot').length`); n != 2 {
 		f.Fatalf("%d lots", n)
@@ -331,7 +356,8 @@ func (f *fair) list() {
 	mine.reads(standing, "You are the highest bidder.")
 }
 
-// Who leaves a page and comes back finds it live and up to date, from the browser's own store or anew.
+// Who leaves a page and comes back finds it live and up to date, from the browser's own store or
+// anew.
 func (f *fair) backAndForth() {
 	lot := f.lot(nil)
 	ann := f.ann.visit(f.T, f.here, lotPath(lot)).live()

@@ -22,7 +22,10 @@ const (
 
 // Whatever sellers and bidders write is text on every page and in every live fragment.
 func (f *fair) hostileWords() {
-	f.command("user", "create", "--email", "eve@house.example", "--name", hostileName, "--password", password, "--role", "seller")
+	f.command(
+		"user", "create", "--email", "eve@house.example", "--name", hostileName, "--password", password, "--role",
+		"seller",
+	)
 	token := f.command("token", "create", "--user", "eve@house.example")
 	eve := &person{email: "eve@house.example"}
 	f.profile(eve)
@@ -52,14 +55,18 @@ func (f *fair) hostileWords() {
 	own.reads(".masthead__account", hostileName)
 	own.reads(".desk", "This is your own lot")
 	harmless(own)
-	for _, path := range []string{"/me", "/me/auctions", components.BidsPath(lot.ID), "/auctions?q=" + "%3Cscript%3Ewindow.hacked%3D1%3C%2Fscript%3E"} {
+	for _, path := range []string{
+		"/me", "/me/auctions", components.BidsPath(lot.ID),
+		"/auctions?q=" + "%3Cscript%3Ewindow.hacked%3D1%3C%2Fscript%3E",
+	} {
 		own.goes(f.here.url + path)
 		harmless(own)
 	}
 }
 
-// A seller types the end as clocks will show it in the own zone on that day; the review says it in words, with the zone's offset of that
-// day, and in UTC. What is then published ends at that moment.
+// A seller types the end as clocks will show it in the own zone on that day; the review says it in
+// words, with the zone's offset of that day, and in UTC. What is then published ends at that
+// moment.
 func (f *fair) sellingAcrossClocks() {
 	zone, err := time.LoadLocation("America/New_York") // the tabs' zone
 	if err != nil {
@@ -91,11 +98,18 @@ func (f *fair) sellingAcrossClocks() {
 	sam.set("#field-endTime", end.Format("2006-01-02T15:04"))
 	sam.leads(".form > .button", http.StatusOK)
 	sam.reads("h1", "Check your lot before publishing")
-	sam.reads(".review", end.Format("Monday, 2 January 2006, 15:04:05")+" in America/New York (UTC"+strings.Replace(end.Format("-07:00"), "-", "−", 1)+")")
+	sam.reads(
+		".review",
+		end.Format(
+			"Monday, 2 January 2006, 15:04:05",
+		)+" in America/New York (UTC"+strings.Replace(end.Format("-07:00"), "-", "−", 1)+")",
+	)
 	sam.reads(".review", end.UTC().Format("Monday, 2 January 2006, 15:04:05")+" UTC")
 	sam.reads(".review", "$105.50")
 	sam.leads(".review__steps .button--quiet", http.StatusOK)
-	if kept := sam.value("#field-endTime") + " " + sam.value("#field-zone"); kept != end.Format("2006-01-02T15:04")+" "+zone.String() {
+	if kept := sam.value("#field-endTime") + " " + sam.value("#field-zone"); kept != end.Format(
+		"2006-01-02T15:04",
+	)+" "+zone.String() {
 		f.Errorf("changing something shows %q", kept)
 	}
 	sam.leads(".form > .button", http.StatusOK)
@@ -143,10 +157,16 @@ const faults = `(() => {
   return faults.join('\n');
 })()`
 
-// Every page, as whoever may see it, keeps the content policy, has its landmarks, headings and labels, and fits a phone and a desktop. A
-// tab fails the test by itself if a page complains of its policy.
+// Every page, as whoever may see it, keeps the content policy, has its landmarks, headings and
+// labels, and fits a phone and a desktop. A tab fails the test by itself if a page complains of its
+// policy.
 func (f *fair) everyPage() {
-	plain := f.lot(map[string]any{"description": "One paragraph.\n\nAnother.", "softClose": map[string]int{"windowSeconds": 120, "extendSeconds": 120}})
+	plain := f.lot(
+		map[string]any{
+			"description": "One paragraph.\n\nAnother.",
+			"softClose":   map[string]int{"windowSeconds": 120, "extendSeconds": 120},
+		},
+	)
 	f.outbids(plain, f.ann, 1010)
 	f.outbids(plain, f.ben, 1030)
 	odd := f.oddLot()
@@ -158,7 +178,9 @@ func (f *fair) everyPage() {
 	must[auctionReply](f, f.here.do(f.Context(), "POST", components.CancelPath(void.ID),
 		f.command("token", "create", "--user", "admin@house.example"), nil), http.StatusOK)
 	withdrawn := f.lot(nil)
-	must[auctionReply](f, f.here.do(f.Context(), "POST", components.CancelPath(withdrawn.ID), f.seller, nil), http.StatusOK)
+	must[auctionReply](
+		f, f.here.do(f.Context(), "POST", components.CancelPath(withdrawn.ID), f.seller, nil), http.StatusOK,
+	)
 	passed := f.lot(map[string]any{"endTime": ends(time.Second)})
 	eventually(f, seenWithin, "a lot has passed", func() bool { return f.here.auction(passed.ID).Status == "CLOSED" })
 
@@ -173,8 +195,10 @@ func (f *fair) everyPage() {
 		paths  []string
 	}{
 		{visitor, http.StatusOK, []string{
-			"/", "/auctions?status=SCHEDULED", "/auctions?status=CLOSED", "/auctions?status=CANCELLED", "/auctions?q=nothing+is+called+this",
-			"/signin", "/signup?next=%2Fauctions%2F1", lotPath(plain), lotPath(odd), lotPath(scheduled), components.BidsPath(plain.ID), "/help",
+			"/", "/auctions?status=SCHEDULED", "/auctions?status=CLOSED", "/auctions?status=CANCELLED",
+			"/auctions?q=nothing+is+called+this",
+			"/signin", "/signup?next=%2Fauctions%2F1", lotPath(plain), lotPath(odd), lotPath(scheduled),
+			components.BidsPath(plain.ID), "/help",
 		}},
 		{visitor, http.StatusNotFound, []string{"/nothing/here", "/auctions/1"}},
 		{f.ann, http.StatusOK, []string{
@@ -197,7 +221,8 @@ func (f *fair) everyPage() {
 	f.formsAreSound()
 }
 
-// oddLot is a lot of the longest words, without a place to break a line, and of the longest figures.
+// oddLot is a lot of the longest words, without a place to break a line, and of the longest
+// figures.
 func (f *fair) oddLot() auctionReply {
 	f.Helper()
 	odd := f.lot(map[string]any{
@@ -241,7 +266,8 @@ func (f *fair) formsAreSound() {
 	visitor.close()
 }
 
-// sound fails the test for each fault of the page, on a phone and on a desktop, and where it does not fit.
+// sound fails the test for each fault of the page, on a phone and on a desktop, and where it does
+// not fit.
 func (b *tab) sound(what string) {
 	b.Helper()
 	for _, width := range []int64{narrow, wide} {
@@ -253,14 +279,18 @@ func (b *tab) sound(what string) {
 	b.fits(what)
 }
 
-// Who uses only the keyboard skips the head of the page, and comes to the amount, then to the button, and bids.
+// Who uses only the keyboard skips the head of the page, and comes to the amount, then to the
+// button, and bids.
 func (f *fair) keyboard() {
 	const pressesMax = 30
 	lot := f.lot(nil)
 	ann := f.ann.visit(f.T, f.here, lotPath(lot)).live()
 	focused := func() string {
 		ann.do(chromedp.KeyEvent("\t"))
-		return run[string](ann, `document.activeElement.id || document.activeElement.getAttribute('href') || document.activeElement.tagName`)
+		return run[string](
+			ann,
+			`document.activeElement.id || document.activeElement.getAttribute('href') || document.activeElement.tagName`,
+		)
 	}
 	if first := focused(); first != "#main" {
 		f.Errorf("the first stop is %s", first)
@@ -295,7 +325,10 @@ func (f *fair) violationsAreNoticed() {
 		document.body.setAttribute('style', 'color: red');
 		return true;
 	})()`)
-	for _, told := range []string{"security error: Executing inline script", "security error: Applying inline style", "content policy: script-src", "content policy: style-src"} {
+	for _, told := range []string{
+		"security error: Executing inline script", "security error: Applying inline style",
+		"content policy: script-src", "content policy: style-src",
+	} {
 		eventually(f, seenWithin, "it is heard of: "+told, func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()

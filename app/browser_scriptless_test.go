@@ -10,7 +10,8 @@ import (
 	"martelo/templates/components"
 )
 
-// With scripts off everything but the liveness works, and the page says honestly that its figures do not move.
+// With scripts off everything but the liveness works, and the page says honestly that its figures
+// do not move.
 func (f *fair) withoutScript() {
 	lot := f.lot(map[string]any{"title": "Lot without script"})
 	dee := &person{scriptless: true}
@@ -75,7 +76,8 @@ func (f *fair) bidsWithoutScript(b *tab, lot auctionReply) {
 	b.reads(".main > .notice", "Your bid of $1,210.00 was accepted: you are the highest bidder.")
 }
 
-// sendsTwice sends one form twice, as an impatient browser does: it counts once, and the second answer says so.
+// sendsTwice sends one form twice, as an impatient browser does: it counts once, and the second
+// answer says so.
 func (f *fair) sendsTwice(b *tab, lot auctionReply) {
 	f.Helper()
 	before := f.here.auction(lot.ID).BidCount
@@ -88,9 +90,15 @@ func (f *fair) sendsTwice(b *tab, lot auctionReply) {
 		fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {Accept: 'text/html'}, redirect: 'manual'});
 		return true;
 	})()`)
-	eventually(f, seenWithin, "the first copy has arrived", func() bool { return f.here.auction(lot.ID).BidCount == before+1 })
+	eventually(
+		f, seenWithin, "the first copy has arrived", func() bool { return f.here.auction(lot.ID).BidCount == before+1 },
+	)
 	b.leads(fmt.Sprintf("#place-bid-%d", lot.ID), http.StatusOK)
-	b.reads(".main > .notice", "Your bid of $2,000.00 was accepted: you are the highest bidder. (It had arrived already and was counted once.)")
+	b.reads(
+		".main > .notice",
+		"Your bid of $2,000.00 was accepted: you are the highest bidder. (It had arrived already and was counted "+
+			"once.)",
+	)
 	if after := f.here.auction(lot.ID).BidCount; after != before+1 {
 		f.Errorf("%d bids came of one form", after-before)
 	}

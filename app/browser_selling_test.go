@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What a seller has entered survives a reload (with script), the way back, a question and the end of the session, with
-// and without script, and nothing is published but by the button for it.
+// What a seller has entered survives a reload (with script), the way back, a question and the end
+// of the session, with and without script, and nothing is published but by the button for it.
 func (f *fair) aLotIsNeverLost() {
 	end := time.Now().UTC().AddDate(0, 0, 3).Format("2006-01-02T15:04")
 	for _, scriptless := range []bool{false, true} {
@@ -67,9 +67,14 @@ func (f *fair) aLotIsNeverLost() {
 		b.reads(".main > .notice", "is published.")
 		published := run[string](b, `location.pathname`)
 		run[bool](b, `(() => { history.back(); return true })()`)
-		b.holds(fmt.Sprintf(`location.pathname === %s || document.querySelector('.review__steps') !== null`, quote(published)))
+		b.holds(
+			fmt.Sprintf(
+				`location.pathname === %s || document.querySelector('.review__steps') !== null`, quote(published),
+			),
+		)
 		if strings.Contains(run[string](b, `location.pathname`), "review") {
-			b.leads(".review__steps .button", http.StatusOK) // the browser's own copy of the review leads to the same lot
+			// The browser's own copy of the review leads to the same lot.
+			b.leads(".review__steps .button", http.StatusOK)
 		}
 		if again := run[string](b, `location.pathname`); again != published {
 			f.Errorf("going back after publishing leads to %s, not %s", again, published)

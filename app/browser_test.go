@@ -31,7 +31,8 @@ const (
 	openWithin = 30 * time.Second
 	// actWithin bounds one thing a person does, the page it leads to included.
 	actWithin = 30 * time.Second
-	// seenWithin is how long a page may take to show what it is to show. Where a promise is shorter, the test measures it.
+	// seenWithin is how long a page may take to show what it is to show. Where a promise is
+	// shorter, the test measures it.
 	seenWithin = 20 * time.Second
 	// lookEvery is how often a page is looked at while something is awaited.
 	lookEvery = 20 * time.Millisecond
@@ -42,13 +43,14 @@ const wide, high, narrow = 1280, 900, 390 // pixels of a desktop's window, and t
 // password is everybody's.
 const password = "a long password"
 
-// observer runs in every page before its own script, and notes when what is seen there, and what a screen reader is told.
+// observer runs in every page before its own script, and notes when what is seen there, and what a
+// screen reader is told.
 //
 //go:embed browser_observer_test.js
 var observer string
 
-// fair is two nodes of the real program on one database and Redis, and people with browsers. All have one browser process; each has a
-// profile in it and shares nothing with the others.
+// fair is two nodes of the real program on one database and Redis, and people with browsers. All
+// have one browser process; each has a profile in it and shares nothing with the others.
 type fair struct {
 	*town
 	here, there *node
@@ -58,8 +60,8 @@ type fair struct {
 	process     context.Context
 }
 
-// TestInRealBrowsers proves the pages in Debian's chromium, against two nodes of the real program. The parts share the house: each opens
-// lots of its own.
+// TestInRealBrowsers proves the pages in Debian's chromium, against two nodes of the real program.
+// The parts share the house: each opens lots of its own.
 func TestInRealBrowsers(t *testing.T) {
 	dbtest.Long(t)
 	newFair(t).proves(
@@ -81,7 +83,8 @@ func TestInRealBrowsers(t *testing.T) {
 	)
 }
 
-// TestHandsInRealBrowsers proves that nobody bids what was not meant. Its parts wait most of the time, as people do.
+// TestHandsInRealBrowsers proves that nobody bids what was not meant. Its parts wait most of the
+// time, as people do.
 func TestHandsInRealBrowsers(t *testing.T) {
 	dbtest.Long(t)
 	t.Parallel()
@@ -166,7 +169,8 @@ func startBrowser(t *testing.T) context.Context {
 	return process
 }
 
-// begin makes a context's first step, which must have no deadline of its own: with it the browser or the tab would end.
+// begin makes a context's first step, which must have no deadline of its own: with it the browser
+// or the tab would end.
 func begin(t *testing.T, ctx context.Context) {
 	t.Helper()
 	begun := make(chan error, 1)
@@ -229,7 +233,8 @@ func (f *fair) lot(changes map[string]any) auctionReply {
 
 func ends(in time.Duration) string { return time.Now().Add(in).UTC().Format(time.RFC3339Nano) }
 
-// tab is a page in somebody's browser. Whatever it complains of on its console, a broken content policy above all, fails the test.
+// tab is a page in somebody's browser. Whatever it complains of on its console, a broken content
+// policy above all, fails the test.
 type tab struct {
 	*testing.T
 	ctx   context.Context
@@ -279,9 +284,12 @@ func (b *tab) hear(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		// The browser writes every refusal there (409 and the like), and every connection that breaks; verbose is its advice.
+		// The browser writes every refusal there (409 and the like), and every connection that
+		// breaks; verbose is its advice.
 		if e.Entry.Source != log.EntrySourceNetwork && e.Entry.Level != log.EntryLevelVerbose {
-			b.complaints = append(b.complaints, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL))
+			b.complaints = append(
+				b.complaints, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL),
+			)
 		}
 	case *runtime.EventConsoleAPICalled:
 		var said []string
@@ -290,7 +298,9 @@ func (b *tab) hear(event any) {
 		}
 		b.complaints = append(b.complaints, fmt.Sprintf("console.%s: %s", e.Type, strings.Join(said, " ")))
 	case *runtime.EventExceptionThrown:
-		b.complaints = append(b.complaints, fmt.Sprintf("exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+		b.complaints = append(
+			b.complaints, fmt.Sprintf("exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception),
+		)
 	case *fetch.EventRequestPaused:
 		b.held = append(b.held, e.RequestID)
 	case *network.EventRequestWillBeSent:
@@ -378,14 +388,23 @@ func (b *tab) click(selector string) {
 // fill writes into a field in the place of what is there, as a keyboard does, but all at once.
 func (b *tab) fill(selector, text string) {
 	b.Helper()
-	run[bool](b, fmt.Sprintf(`(() => { const field = document.querySelector(%s); field.focus(); field.select(); return true })()`, quote(selector)))
+	run[bool](
+		b,
+		fmt.Sprintf(
+			`(() => { const field = document.querySelector(%s); field.focus(); field.select(); return true })()`,
+			quote(selector),
+		),
+	)
 	b.do(send(input.InsertText, input.InsertTextParams{Text: text}))
 }
 
 // set puts a value into a field that has no text to type over, such as a date or a choice.
 func (b *tab) set(selector, value string) {
 	b.Helper()
-	run[bool](b, fmt.Sprintf(`(() => { document.querySelector(%s).value = %s; return true })()`, quote(selector), quote(value)))
+	run[bool](
+		b,
+		fmt.Sprintf(`(() => { document.querySelector(%s).value = %s; return true })()`, quote(selector), quote(value)),
+	)
 }
 
 // run evaluates an expression in the page.
@@ -416,7 +435,9 @@ func (b *tab) text(selector string) string {
 }
 
 func textOf(selector string) string {
-	return fmt.Sprintf(`(document.querySelector(%s)?.textContent ?? '(none)').replace(/\s+/g, ' ').trim()`, quote(selector))
+	return fmt.Sprintf(
+		`(document.querySelector(%s)?.textContent ?? '(none)').replace(/\s+/g, ' ').trim()`, quote(selector),
+	)
 }
 
 // has tells whether an element is there and to be seen.

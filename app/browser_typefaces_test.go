@@ -25,7 +25,8 @@ const letters = "ÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßà�
 	"ŻżŽžȘșȚțẞẀẁẂẃẄẅỲỳ₴₺₽₩₱₹₦ĂăĐđĨĩŨũƠơƯưẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặẸẹẺẻẼẽẾếỀềỂểỄễỆệỈỉỊị" +
 	"ỌọỎỏỐốỒồỔổỖỗỘộỚớỜờỞởỠỡỢợỤụỦủỨứỪừỬửỮữỰựỲỳỴỵỶỷỸỹ₫"
 
-// typefaceStates are what has become of each file of the house's typefaces that the page has wanted.
+// typefaceStates are what has become of each file of the house's typefaces that the page has
+// wanted.
 const typefaceStates = `[...document.fonts].filter(face => face.family.includes('Martelo'))
 	.map(face => face.status).filter(status => status !== 'unloaded')`
 
@@ -51,8 +52,8 @@ func (b *tab) drawnIn(selector string) string {
 		return err
 	})
 	b.do(send(css.Enable, cdp.Empty{}))
-	// The browser numbers a document anew whenever somebody asks for it, as chromedp itself does after
-	// a load.
+	// The browser numbers a document anew whenever somebody asks for it, as chromedp itself does
+	// after a load.
 	b.awaits(func() bool {
 		ctx, cancel := context.WithTimeout(b.ctx, actWithin)
 		defer cancel()
@@ -71,8 +72,8 @@ func (b *tab) drawnIn(selector string) string {
 	return strings.Join(names, ", ")
 }
 
-// Every letter of Europe and of Vietnamese is drawn in the house's own typefaces, and every figure is
-// as wide as any other, so that a price that changes does not jump.
+// Every letter of Europe and of Vietnamese is drawn in the house's own typefaces, and every figure
+// is as wide as any other, so that a price that changes does not jump.
 func (f *fair) ownTypefaces() {
 	lot := f.lot(map[string]any{
 		"title": "Žlutý kůň, łódź, Đồ gốm", "currency": "PLN",

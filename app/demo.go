@@ -44,18 +44,70 @@ type demoLot struct {
 }
 
 var demoLots = []demoLot{
-	{0, "Omega Seamaster 300, 1967", "Steel, automatic calibre 552, original dial with light patina. Serviced last spring; keeps time within six seconds a day. On its later bracelet, with the box.", "USD", "1000.00", "10.00", 0, 2 * time.Minute, []string{"1010.00", "1100.00", "1150.00"}},
-	{2, "Carpenter's workbench in beech, about 1930", "Two vices, tool well, dog holes along the front. Some worm in one foot, treated. 196 × 62 × 84 cm. Collection only.", "EUR", "180.00", "10.00", 0, 4 * time.Minute, []string{"190.00", "210.00"}},
-	{1, "Darwin, On the Origin of Species, sixth edition, 1872", "John Murray, London. Original green cloth, spine faded, hinges sound. Folding diagram present. Ownership inscription on the half-title.", "GBP", "650.00", "25.00", 0, 25 * time.Minute, []string{"675.00", "725.00", "800.00", "850.00"}},
-	{0, "Seiko 6139 chronograph, blue dial, 1971", "The reference with the blue tachymeter ring. Chronograph runs and resets cleanly; the bezel has two small marks.", "JPY", "60000", "1000", 0, time.Hour, []string{"61000", "65000"}},
-	{2, "Six azulejo tiles, Lisbon, eighteenth century", "Blue on white, a running border of acanthus. Two with old repairs to the corners. Each about 14 × 14 cm.", "EUR", "240.00", "20.00", 0, 3 * time.Hour, []string{"260.00"}},
-	{1, "Admiralty chart of the Azores, 1911", "Engraved, corrected in ink to 1916, backed on linen. Fold lines, one tear closed. 101 × 66 cm.", "GBP", "90.00", "5.00", 0, 6 * time.Hour, nil},
-	{0, "Longines pocket watch, silver, 1908", "Open face, white enamel dial without a hairline, hinged back with a hunting scene. Running; not timed.", "USD", "220.00", "10.00", 0, 11 * time.Hour, []string{"230.00", "240.00", "250.00"}},
-	{2, "Pair of Thonet bentwood chairs, no. 14", "Stamped under the seat rails. New cane in both, old finish kept.", "EUR", "160.00", "10.00", 0, 26 * time.Hour, []string{"170.00"}},
-	{1, "Le Petit Prince, first French edition, 1945", "Gallimard, Paris. Wrappers with small losses at the head of the spine; inside clean and unopened in part.", "EUR", "400.00", "20.00", 0, 50 * time.Hour, nil},
-	{0, "Box of watchmaker's tools", "Staking set by Boley, screwdrivers, hand removers, a loupe and two movement holders, in a beech box with drawers.", "USD", "0.00", "5.00", 0, 3 * 24 * time.Hour, []string{"5.00", "40.00", "45.00"}},
-	{2, "Portuguese guitar by Grácio, about 1965", "Coimbra pattern, spruce top, twelve strings. One closed crack by the bridge. In its case.", "EUR", "700.00", "25.00", 0, 5 * 24 * time.Hour, []string{"725.00"}},
-	{1, "Complete run of The Yellow Book, 1894–1897", "Thirteen volumes in yellow cloth, spines toned, plates complete.", "GBP", "1200.00", "50.00", 20 * time.Minute, 7 * 24 * time.Hour, nil},
+	{
+		0, "Omega Seamaster 300, 1967",
+		"Steel, automatic calibre 552, original dial with light patina. Serviced last spring; keeps time within " +
+			"six seconds a day. On its later bracelet, with the box.",
+		"USD", "1000.00", "10.00", 0, 2 * time.Minute, []string{"1010.00", "1100.00", "1150.00"},
+	},
+	{
+		2, "Carpenter's workbench in beech, about 1930",
+		"Two vices, tool well, dog holes along the front. Some worm in one foot, treated. 196 × 62 × 84 cm. " +
+			"Collection only.",
+		"EUR", "180.00", "10.00", 0, 4 * time.Minute, []string{"190.00", "210.00"},
+	},
+	{
+		1, "Darwin, On the Origin of Species, sixth edition, 1872",
+		"John Murray, London. Original green cloth, spine faded, hinges sound. Folding diagram present. Ownership " +
+			"inscription on the half-title.",
+		"GBP", "650.00", "25.00", 0, 25 * time.Minute, []string{"675.00", "725.00", "800.00", "850.00"},
+	},
+	{
+		0, "Seiko 6139 chronograph, blue dial, 1971",
+		"The reference with the blue tachymeter ring. Chronograph runs and resets cleanly; the bezel has two small " +
+			"marks.",
+		"JPY", "60000", "1000", 0, time.Hour, []string{"61000", "65000"},
+	},
+	{
+		2, "Six azulejo tiles, Lisbon, eighteenth century",
+		"Blue on white, a running border of acanthus. Two with old repairs to the corners. Each about 14 × 14 cm.",
+		"EUR", "240.00", "20.00", 0, 3 * time.Hour, []string{"260.00"},
+	},
+	{
+		1, "Admiralty chart of the Azores, 1911",
+		"Engraved, corrected in ink to 1916, backed on linen. Fold lines, one tear closed. 101 × 66 cm.", "GBP",
+		"90.00", "5.00", 0, 6 * time.Hour, nil,
+	},
+	{
+		0, "Longines pocket watch, silver, 1908",
+		"Open face, white enamel dial without a hairline, hinged back with a hunting scene. Running; not timed.", "USD",
+		"220.00", "10.00", 0, 11 * time.Hour, []string{"230.00", "240.00", "250.00"},
+	},
+	{
+		2, "Pair of Thonet bentwood chairs, no. 14", "Stamped under the seat rails. New cane in both, old finish kept.",
+		"EUR", "160.00", "10.00", 0, 26 * time.Hour, []string{"170.00"},
+	},
+	{
+		1, "Le Petit Prince, first French edition, 1945",
+		"Gallimard, Paris. Wrappers with small losses at the head of the spine; inside clean and unopened in part.",
+		"EUR", "400.00", "20.00", 0, 50 * time.Hour, nil,
+	},
+	{
+		0, "Box of watchmaker's tools",
+		"Staking set by Boley, screwdrivers, hand removers, a loupe and two movement holders, in a beech box with " +
+			"drawers.",
+		"USD", "0.00", "5.00", 0, 3 * 24 * time.Hour, []string{"5.00", "40.00", "45.00"},
+	},
+	{
+		2, "Portuguese guitar by Grácio, about 1965",
+		"Coimbra pattern, spruce top, twelve strings. One closed crack by the bridge. In its case.", "EUR", "700.00",
+		"25.00", 0, 5 * 24 * time.Hour, []string{"725.00"},
+	},
+	{
+		1, "Complete run of The Yellow Book, 1894–1897",
+		"Thirteen volumes in yellow cloth, spines toned, plates complete.", "GBP", "1200.00", "50.00", 20 * time.Minute,
+		7 * 24 * time.Hour, nil,
+	},
 }
 
 // demo fills an empty house: three sellers, three buyers, an admin, a dozen lots that end from two
@@ -125,7 +177,9 @@ func admit(ctx context.Context, people *account.People, accounts []account.Accou
 func onOffer(ctx context.Context, pool *pgxpool.Pool, seller int64) (map[string]bool, error) {
 	titles := map[string]bool{}
 	for _, status := range []auction.Status{auction.Open, auction.Scheduled} {
-		page, err := catalog.New(pool).List(ctx, catalog.Filter{SellerID: seller, Status: status, Sort: catalog.SortNewest, Limit: catalog.PageMax})
+		page, err := catalog.New(pool).List(
+			ctx, catalog.Filter{SellerID: seller, Status: status, Sort: catalog.SortNewest, Limit: catalog.PageMax},
+		)
 		if err != nil {
 			return nil, err
 		}

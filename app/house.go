@@ -14,10 +14,13 @@ import (
 	"martelo/db"
 )
 
-// houseCommand changes which house the database is: renew for a copy, claim for a house that has moved.
+// houseCommand changes which house the database is: renew for a copy, claim for a house that has
+// moved.
 func houseCommand(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 || args[0] != "renew" && args[0] != "claim" {
-		return errors.New("house: say either renew, for a copy of a house, or claim, for a house that has moved to another database")
+		return errors.New(
+			"house: say either renew, for a copy of a house, or claim, for a house that has moved to another database",
+		)
 	}
 	needed := []string{"DATABASE_URL"}
 	if args[0] == "claim" {

@@ -1,5 +1,5 @@
-// Command martelo is an online auction house. It reads its settings from the environment, builds everything once, and runs one of its
-// commands; no rule of the house lives here.
+// Command martelo is an online auction house. It reads its settings from the environment, builds
+// everything once, and runs one of its commands; no rule of the house lives here.
 package main
 
 import (

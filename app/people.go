@@ -26,7 +26,9 @@ func migrate(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	applied, err := db.Migrate(ctx, s.DatabaseURL, func(sentence string) { fmt.Fprintln(os.Stderr, "martelo:", sentence) })
+	applied, err := db.Migrate(
+		ctx, s.DatabaseURL, func(sentence string) { fmt.Fprintln(os.Stderr, "martelo:", sentence) },
+	)
 	if err != nil {
 		return err
 	}

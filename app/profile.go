@@ -12,7 +12,8 @@ import (
 // readHeaderWithin bounds how long a visitor of the profiles may take to ask.
 const readHeaderWithin = time.Second
 
-// offerProfiles serves Go's profiles on an address of their own, apart from the house's visitors, until ctx ends.
+// offerProfiles serves Go's profiles on an address of their own, apart from the house's visitors,
+// until ctx ends.
 func (h *house) offerProfiles(ctx context.Context) error {
 	if h.settings.ProfileAddr == "" {
 		return nil

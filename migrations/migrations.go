@@ -1,4 +1,5 @@
-// Package migrations holds the schema's history as goose files, which are sqlc's schema too: there is one truth.
+// Package migrations holds the schema's history as goose files, which are sqlc's schema too: there
+// is one truth.
 package migrations
 
 import (

@@ -71,12 +71,18 @@ func TestPagesAreForWhoeverAcceptsThem(t *testing.T) {
 				personal := strings.HasPrefix(path, "/me") || path == "/auctions/new"
 				if c.only == asPage && personal { // a visitor is led to the page that signs in
 					if got.Code != 303 || !strings.HasPrefix(got.Header().Get("Location"), "/signin?next=") {
-						t.Errorf("%s %s, Accept %q: %d to %q", method, path, c.accept, got.Code, got.Header().Get("Location"))
+						t.Errorf(
+							"%s %s, Accept %q: %d to %q", method, path, c.accept, got.Code,
+							got.Header().Get("Location"),
+						)
 					}
 					continue
 				}
-				if got.kind() != c.only || c.only == asProblem && got.Code != 404 || c.only == asPage && got.Code != 200 {
-					t.Errorf("%s %s, Accept %q: %d as %s, want %s", method, path, c.accept, got.Code, got.kind(), c.only)
+				if got.kind() != c.only || c.only == asProblem && got.Code != 404 || c.only == asPage &&
+					got.Code != 200 {
+					t.Errorf(
+						"%s %s, Accept %q: %d as %s, want %s", method, path, c.accept, got.Code, got.kind(), c.only,
+					)
 				}
 				if !strings.Contains(got.Header().Get("Vary"), "Accept") {
 					t.Errorf("%s does not vary by Accept", path)
@@ -89,11 +95,15 @@ func TestPagesAreForWhoeverAcceptsThem(t *testing.T) {
 			}
 		}
 	}
-	// A type of a body that is not there makes no API call of a look at a page, and a form is answered as before.
+	// A type of a body that is not there makes no API call of a look at a page, and a form is
+	// answered as before.
 	if got := h.get("/", accepting("", "*/*"), header("Content-Type", "application/json")); got.kind() != asPage {
 		t.Errorf("the home page comes as %s", got.kind())
 	}
-	if got := h.post("/me/tokens", h.buyer, "name=a", accepting("", "*/*"), header("Content-Type", "application/x-www-form-urlencoded")); got.kind() == asPage {
+	if got := h.post(
+		"/me/tokens", h.buyer, "name=a", accepting("", "*/*"),
+		header("Content-Type", "application/x-www-form-urlencoded"),
+	); got.kind() == asPage {
 		t.Error("a token for a program comes as a page")
 	}
 }
@@ -101,18 +111,28 @@ func TestPagesAreForWhoeverAcceptsThem(t *testing.T) {
 func TestLinkPreviewsGetThePageOfALot(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	lot := auctionPath(h.lot(func(draft map[string]any) { draft["description"] = "Gold & <steel>,\n\nserviced in 2024." }))
+	lot := auctionPath(
+		h.lot(func(draft map[string]any) { draft["description"] = "Gold & <steel>,\n\nserviced in 2024." }),
+	)
 	for _, program := range []string{
-		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Twitterbot/1.0", "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
-		"WhatsApp/2.23.20.0", "TelegramBot (like TwitterBot)", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Twitterbot/1.0",
+		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+		"WhatsApp/2.23.20.0", "TelegramBot (like TwitterBot)",
+		"Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
 		"LinkedInBot/1.0 (compatible; Mozilla/5.0; Apache-HttpClient +http://www.linkedin.com)",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
-		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 " +
+			"Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 " +
+			"Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+		"Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
 	} {
 		for _, accept := range [][]string{nil, {"*/*"}, {"text/*"}, {"text/html"}} {
 			got := h.get(lot, accepting(program, accept...)).page(t, 200)
-			got.has(t, `<meta name="description" content="Gold &amp; &lt;steel&gt;, serviced in 2024."`, `<meta property="og:title" content="Vintage watch · Lot `)
+			got.has(
+				t, `<meta name="description" content="Gold &amp; &lt;steel&gt;, serviced in 2024."`,
+				`<meta property="og:title" content="Vintage watch · Lot `,
+			)
 		}
 		if got := h.get(lot, accepting(program, "application/json")); got.kind() != asJSON {
 			t.Errorf("%s asks for JSON and gets a %s", program, got.kind())
@@ -124,13 +144,17 @@ func TestLinkPreviewsGetThePageOfALot(t *testing.T) {
 	}
 	for _, path := range []string{lot, "/auctions/999999999"} {
 		for _, accept := range []string{"*/*", "text/html"} {
-			if vary := h.get(path, accepting("curl/8.5.0", accept)).Header().Get("Vary"); !strings.Contains(vary, "User-Agent") || !strings.Contains(vary, "Accept") {
+			if vary := h.get(
+				path, accepting("curl/8.5.0", accept),
+			).Header().Get("Vary"); !strings.Contains(vary, "User-Agent") || !strings.Contains(vary, "Accept") {
 				t.Errorf("%s for %s varies by %q", path, accept, vary)
 			}
 		}
 	}
 	// Who bids is asked nothing about names.
-	if got := h.post(lot+"/bids", h.buyer, `{"amount":"1010.00"}`, key(uuid.NewString()), accepting("Slackbot", "*/*")); got.Code != 201 {
+	if got := h.post(
+		lot+"/bids", h.buyer, `{"amount":"1010.00"}`, key(uuid.NewString()), accepting("Slackbot", "*/*"),
+	); got.Code != 201 {
 		t.Errorf("a bid: %d", got.Code)
 	}
 }

@@ -35,22 +35,41 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{"create", func(w who) answer { return h.post("/auctions", w, draft) }, [5]int{401, 403, 201, 201, 403}},
 		{"bid", func(w who) answer { return h.bid(id, w, 100000+100*w.id) }, [5]int{401, 201, 403, 201, 201}},
 		{"bid for another", func(w who) answer {
-			return h.post(bidsOf(id), w, map[string]any{"amount": 900000000 + w.id, "bidderId": h.other.id}, key(uuid.NewString()))
+			return h.post(
+				bidsOf(id), w, map[string]any{"amount": 900000000 + w.id, "bidderId": h.other.id},
+				key(uuid.NewString()),
+			)
 		}, [5]int{401, 403, 403, 403, 201}},
 		{"bid for the seller", func(w who) answer {
-			return h.post(bidsOf(id), w, map[string]any{"amount": 2000000000, "bidderId": h.seller.id}, key(uuid.NewString()))
+			return h.post(
+				bidsOf(id), w, map[string]any{"amount": 2000000000, "bidderId": h.seller.id}, key(uuid.NewString()),
+			)
 		}, [5]int{401, 403, 403, 403, 403}},
-		{"add a user", func(w who) answer { return h.post("/users", w, `{"name":"A"}`) }, [5]int{401, 403, 403, 403, 201}},
-		{"cancel with bids", func(w who) answer { return h.post(path(id)+"/cancel", w, "") }, [5]int{401, 403, 409, 200, 403}},
-		{"cancel without bids", func(w who) answer { return h.post(path(own)+"/cancel", w, "") }, [5]int{401, 403, 200, 409, 403}},
+		{
+			"add a user", func(w who) answer { return h.post("/users", w, `{"name":"A"}`) },
+			[5]int{401, 403, 403, 403, 201},
+		},
+		{
+			"cancel with bids", func(w who) answer { return h.post(path(id)+"/cancel", w, "") },
+			[5]int{401, 403, 409, 200, 403},
+		},
+		{
+			"cancel without bids", func(w who) answer { return h.post(path(own)+"/cancel", w, "") },
+			[5]int{401, 403, 200, 409, 403},
+		},
 	} {
 		for i, w := range everybody {
 			if got := c.do(w); got.Code != c.want[i] {
-				t.Errorf("%s: the %s was answered %d, want %d: %s", c.name, [...]string{"nobody", "user", "seller", "admin", "service"}[i], got.Code, c.want[i], got.Body)
+				t.Errorf(
+					"%s: the %s was answered %d, want %d: %s", c.name,
+					[...]string{"nobody", "user", "seller", "admin", "service"}[i], got.Code, c.want[i], got.Body,
+				)
 			}
 		}
 	}
-	if owner := h.post(bidsOf(h.lot()), h.buyer, map[string]any{"amount": 5000, "bidderId": h.buyer.id}, key(uuid.NewString())); owner.Code != 201 {
+	if owner := h.post(
+		bidsOf(h.lot()), h.buyer, map[string]any{"amount": 5000, "bidderId": h.buyer.id}, key(uuid.NewString()),
+	); owner.Code != 201 {
 		t.Errorf("a bidder may name itself: %s", owner.Body)
 	}
 }
@@ -61,7 +80,9 @@ func TestUnauthenticatedIsChallenged(t *testing.T) {
 	if got := h.bid(1, who{}, 1).Header().Get("WWW-Authenticate"); got != `Bearer realm="martelo"` {
 		t.Errorf("challenge is %q", got)
 	}
-	if got := h.bid(1, who{token: "mrt_no"}, 1).Header().Get("WWW-Authenticate"); !strings.Contains(got, "invalid_token") {
+	if got := h.bid(
+		1, who{token: "mrt_no"}, 1,
+	).Header().Get("WWW-Authenticate"); !strings.Contains(got, "invalid_token") {
 		t.Errorf("challenge is %q", got)
 	}
 }
@@ -91,7 +112,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	for _, path := range []string{"/auctions", "/nothing", "/healthz", "/auctions/x"} {
 		header := h.get(path).Header()
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY",
+			"Cache-Control":             "no-store",
 			"Strict-Transport-Security": "max-age=31536000",
 		} {
 			if got := header.Get(name); got != want {
@@ -99,12 +121,15 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 			}
 		}
 		policy := header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "script-src 'self'", "base-uri 'none'"} {
+		for _, part := range []string{
+			"default-src 'none'", "frame-ancestors 'none'", "script-src 'self'", "base-uri 'none'",
+		} {
 			if !strings.Contains(policy, part) {
 				t.Errorf("%s: policy %q has no %s", path, policy, part)
 			}
 		}
-		if strings.Contains(policy, "unsafe") || !strings.Contains(strings.Join(header.Values("Vary"), ","), "Accept") || header.Get("X-Request-Id") == "" {
+		if strings.Contains(policy, "unsafe") ||
+			!strings.Contains(strings.Join(header.Values("Vary"), ","), "Accept") || header.Get("X-Request-Id") == "" {
 			t.Errorf("%s: %v", path, header)
 		}
 	}
@@ -153,13 +178,15 @@ func TestOneRichLineARequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
-		"method": "POST", "route": "/auctions/:id/bids", "status": 409.0, "code": "bid_too_low", "user": float64(h.buyer.id), "auction": float64(id), "address": "192.0.2.1",
+		"method": "POST", "route": "/auctions/:id/bids", "status": 409.0, "code": "bid_too_low",
+		"user": float64(h.buyer.id), "auction": float64(id), "address": "192.0.2.1",
 	} {
 		if line[name] != want {
 			t.Errorf("%s is %v, want %v", name, line[name], want)
 		}
 	}
-	if line["request"] == "" || line["took"] == nil || line["bytes"] == nil || strings.Count(h.log.String(), "\n") != 1 {
+	if line["request"] == "" || line["took"] == nil || line["bytes"] == nil ||
+		strings.Count(h.log.String(), "\n") != 1 {
 		t.Errorf("log is %s", h.log)
 	}
 	for _, forged := range []string{"a b", "a\"b", strings.Repeat("x", 65), "é", ""} {
@@ -222,7 +249,8 @@ func TestMetricsCountOutcomes(t *testing.T) {
 // from has a request come from an address.
 func from(address string) ask { return func(r *http.Request) { r.RemoteAddr = address } }
 
-// The figures are for the house's own machines, also behind a proxy on one of them, and for whoever has the token.
+// The figures are for the house's own machines, also behind a proxy on one of them, and for whoever
+// has the token.
 func TestWhoReadsTheFigures(t *testing.T) {
 	t.Parallel()
 	const token = "a token for the figures"
@@ -249,11 +277,15 @@ func TestWhoReadsTheFigures(t *testing.T) {
 	}
 }
 
-// A house that was not told its address takes what its own pages send, under whatever host they were asked for, and nothing else.
+// A house that was not told its address takes what its own pages send, under whatever host they
+// were asked for, and nothing else.
 func TestWithoutAPublicAddressTheHostCounts(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for origin, want := range map[string]int{"http://example.com": 401, "http://house.test": 401, "http://localhost:8080": 403, "http://elsewhere.test": 403, "null": 403} {
+	for origin, want := range map[string]int{
+		"http://example.com": 401, "http://house.test": 401, "http://localhost:8080": 403, "http://elsewhere.test": 403,
+		"null": 403,
+	} {
 		host := strings.TrimPrefix(origin, "http://")
 		if want == 403 {
 			host = "house.test"

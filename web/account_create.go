@@ -17,8 +17,13 @@ func (s *Server) accountCreate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view := pages.SignUpView{Next: read.PathAfter(form.Get(pages.FieldNext)), Name: form.Get(pages.FieldName), Email: form.Get(pages.FieldEmail)}
-	person, err := s.makeAccount(c, account.Account{Email: view.Email, Name: view.Name, Password: form.Get(pages.FieldPassword)})
+	view := pages.SignUpView{
+		Next: read.PathAfter(form.Get(pages.FieldNext)), Name: form.Get(pages.FieldName),
+		Email: form.Get(pages.FieldEmail),
+	}
+	person, err := s.makeAccount(
+		c, account.Account{Email: view.Email, Name: view.Name, Password: form.Get(pages.FieldPassword)},
+	)
 	if err != nil {
 		list, ok := problems(c, err)
 		if !ok {

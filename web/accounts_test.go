@@ -45,11 +45,15 @@ func TestAPaddleLeadsToNoName(t *testing.T) {
 		page.page(t, 404).lacks(t, "Secret", "Alma")
 		part.page(t, 404).lacks(t, "Secret", "Alma")
 		strip := strings.NewReplacer("seller="+strconv.FormatInt(id, 10), "", "seller%3D"+strconv.FormatInt(id, 10), "")
-		pages[id] = [2]string{digits.ReplaceAllString(strip.Replace(page.Body.String()), ""), digits.ReplaceAllString(part.Body.String(), "")}
+		pages[id] = [2]string{
+			digits.ReplaceAllString(strip.Replace(page.Body.String()), ""),
+			digits.ReplaceAllString(part.Body.String(), ""),
+		}
 		if pages[id] != pages[nobody] {
 			t.Errorf("%d is told apart from nobody:\n%s\n%s", id, pages[id][0], pages[nobody][0])
 		}
-		if list := h.get(path); list.Code != 200 || strings.TrimSpace(list.Body.String()) != `{"auctions":[],"nextCursor":null}` {
+		if list := h.get(path); list.Code != 200 ||
+			strings.TrimSpace(list.Body.String()) != `{"auctions":[],"nextCursor":null}` {
 			t.Errorf("JSON for %d is %d %s", id, list.Code, list.Body)
 		}
 	}
@@ -82,14 +86,19 @@ func TestSellersOfOneName(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.seller = who{id: id, token: token}
-		h.browser().get(auctionPath(h.lot())).page(t, 200).has(t, "Seller "+strconv.FormatInt(id, 10)).lacks(t, "Secret")
+		h.browser().get(auctionPath(h.lot())).page(t, 200).has(
+			t, "Seller "+strconv.FormatInt(id, 10),
+		).lacks(t, "Secret")
 	}
 	b, id := h.signedUp("forger@example.com")
 	for name, want := range map[string]string{
-		"\u0410lma Watches": "one alphabet", "Alm\u03b1": "one alphabet", "Seller 7": "seller&#39;s number", "seller\u2007#7": "seller&#39;s number",
+		"\u0410lma Watches": "one alphabet", "Alm\u03b1": "one alphabet", "Seller 7": "seller&#39;s number",
+		"seller\u2007#7":         "seller&#39;s number",
 		strings.Repeat("x", 101): "at most 100", "Al\u202ema": "hidden character",
 	} {
-		b.submit("/me/selling", map[string]string{"seller-name": name}).page(t, 422).has(t, want, "field-seller-name-problem")
+		b.submit(
+			"/me/selling", map[string]string{"seller-name": name},
+		).page(t, 422).has(t, want, "field-seller-name-problem")
 	}
 	if person, err := h.people.Person(t.Context(), id); err != nil || person.MaySell() {
 		t.Errorf("%+v %v", person, err)
@@ -110,11 +119,15 @@ func TestNobodyIsLockedOutByAStranger(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	owner, _ := h.signedUp("ana@example.com")
-	if device := owner.cookies["martelo_device"]; device == nil || !device.HttpOnly || device.MaxAge < 1<<20 || device.SameSite != http.SameSiteLaxMode {
+	if device := owner.cookies["martelo_device"]; device == nil || !device.HttpOnly || device.MaxAge < 1<<20 ||
+		device.SameSite != http.SameSiteLaxMode {
 		t.Fatalf("the browser is not known: %+v", device)
 	}
 	var stored int
-	if err := h.pool.QueryRow(t.Context(), "SELECT count(*) FROM devices d WHERE d::text LIKE '%' || $1 || '%'", owner.cookies["martelo_device"].Value).Scan(&stored); err != nil || stored != 0 {
+	if err := h.pool.QueryRow(
+		t.Context(), "SELECT count(*) FROM devices d WHERE d::text LIKE '%' || $1 || '%'",
+		owner.cookies["martelo_device"].Value,
+	).Scan(&stored); err != nil || stored != 0 {
 		t.Errorf("the browser's secret is stored as it is: %d %v", stored, err)
 	}
 	hammer := func(address string) {
@@ -124,7 +137,10 @@ func TestNobodyIsLockedOutByAStranger(t *testing.T) {
 			if h.browser().signIn("ana@example.com", "guess number "+strconv.Itoa(i), sentFrom(address)).Code == 429 {
 				limited++
 			}
-			h.browser().submit("/signup", map[string]string{"name": "X", "email": "ana@example.com", "password": "short"}, sentFrom("198.51.100.200:1"))
+			h.browser().submit(
+				"/signup", map[string]string{"name": "X", "email": "ana@example.com", "password": "short"},
+				sentFrom("198.51.100.200:1"),
+			)
 		}
 		if limited < 5 {
 			t.Errorf("a stranger guesses on: only %d of 20 held back", limited)
@@ -137,7 +153,9 @@ func TestNobodyIsLockedOutByAStranger(t *testing.T) {
 	// From the stranger's own address too, in a browser that the owner has used.
 	hammer("192.0.2.9:999")
 	h.holdBack()
-	h.browser().signIn("ana@example.com", goodPassword, sentFrom("192.0.2.9:1")).page(t, 429).has(t, "Too many tries", "You can try again in")
+	h.browser().signIn(
+		"ana@example.com", goodPassword, sentFrom("192.0.2.9:1"),
+	).page(t, 429).has(t, "Too many tries", "You can try again in")
 	owner.submit("/signout", nil, sentFrom("192.0.2.9:1")).status(t, 303)
 	owner.signIn("ana@example.com", goodPassword, sentFrom("192.0.2.9:1")).status(t, 303)
 	// A browser known to somebody else is not known to her.
@@ -163,15 +181,26 @@ func TestNoSpellingPassesALimit(t *testing.T) {
 	h.signedUp("vivi@example.com")
 	h.browser().signIn("vivi@example.com", "wrong password").status(t, 401)
 	h.holdBack()
-	for _, email := range []string{"vİvi@example.com", "vI\u0307vi@example.com", "ｖivi@example.com", " VIVI@EXAMPLE.COM ", "vivi＠example.com", "vivi@examPle.com\u00a0"} {
+	for _, email := range []string{
+		"vİvi@example.com", "vI\u0307vi@example.com", "ｖivi@example.com", " VIVI@EXAMPLE.COM ", "vivi＠example.com",
+		"vivi@examPle.com\u00a0",
+	} {
 		h.browser().signIn(email, goodPassword).status(t, 429)
-		h.browser().submit("/signup", map[string]string{"name": "B", "email": email, "password": goodPassword}).page(t, 422).has(t, "already")
+		h.browser().submit(
+			"/signup", map[string]string{"name": "B", "email": email, "password": goodPassword},
+		).page(t, 422).has(t, "already")
 	}
 	for _, address := range []string{"[::ffff:192.0.2.1]:7", "[::ffff:c000:201]:8"} {
 		h.browser().signIn("vivi@example.com", goodPassword, sentFrom(address)).status(t, 429)
 	}
-	for _, email := range []string{"vıvi@example.com", "vivi\u200b@example.com", "v\u00advivi@example.com", "viv\u0456@example.com", "vivi@example.com\ufeff", "viv\u0456@ex\u0430mple.com"} {
-		h.browser().submit("/signup", map[string]string{"name": "B", "email": email, "password": goodPassword}, sentFrom("192.0.2.3:1")).
+	for _, email := range []string{
+		"vıvi@example.com", "vivi\u200b@example.com", "v\u00advivi@example.com", "viv\u0456@example.com",
+		"vivi@example.com\ufeff", "viv\u0456@ex\u0430mple.com",
+	} {
+		h.browser().submit(
+			"/signup", map[string]string{"name": "B", "email": email, "password": goodPassword},
+			sentFrom("192.0.2.3:1"),
+		).
 			page(t, 422).has(t, "field-email-problem")
 	}
 }
@@ -180,19 +209,27 @@ func TestNamesAndPasswordsThatAreNone(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	signUp := func(name, password string) answer {
-		return h.browser().submit("/signup", map[string]string{"name": name, "email": "New.Person@example.com", "password": password})
+		return h.browser().submit(
+			"/signup", map[string]string{"name": name, "email": "New.Person@example.com", "password": password},
+		)
 	}
-	for _, name := range []string{"\u200b", "\ufeff", "\u00ad", "\u3164", "\u2800", "\U000e0041", "\u115f", "\u034f", "\ufe0f", "\u200d", "\u0301", "\u00a0 \u3000", "\u2066\u2069"} {
+	for _, name := range []string{
+		"\u200b", "\ufeff", "\u00ad", "\u3164", "\u2800", "\U000e0041", "\u115f", "\u034f", "\ufe0f", "\u200d",
+		"\u0301", "\u00a0 \u3000", "\u2066\u2069",
+	} {
 		signUp(name, goodPassword).page(t, 422).has(t, "field-name-problem")
 	}
 	for _, password := range []string{
-		"password", "PASSWORD", "12345678", "Password1", "password123", "qwertyuiop", "iloveyou", "        ", "\u200b\u200b\u200b\u200b\u200b\u200b\u200b\u200b", "aaaaaaaa", "12341234",
-		"87654321", "abcdefgh", "new.person@example.com", "NEW.PERSON", "Fine Name", "martelo-demo", "\u3164\u3164\u3164\u3164\u3164\u3164\u3164\u3164", "ｐａｓｓｗｏｒｄ", "",
+		"password", "PASSWORD", "12345678", "Password1", "password123", "qwertyuiop", "iloveyou", "        ",
+		"\u200b\u200b\u200b\u200b\u200b\u200b\u200b\u200b", "aaaaaaaa", "12341234",
+		"87654321", "abcdefgh", "new.person@example.com", "NEW.PERSON", "Fine Name", "martelo-demo",
+		"\u3164\u3164\u3164\u3164\u3164\u3164\u3164\u3164", "ｐａｓｓｗｏｒｄ", "",
 	} {
 		signUp("Fine Name", password).page(t, 422).has(t, "field-password-problem")
 	}
 	signUp("Zoë\u200b \u00ad O’Brien", "correct horse").status(t, 303)
-	if person, err := h.people.ByEmail(t.Context(), "new.person@example.com"); err != nil || person.Name != "Zoë O’Brien" {
+	if person, err := h.people.ByEmail(t.Context(), "new.person@example.com"); err != nil ||
+		person.Name != "Zoë O’Brien" {
 		t.Errorf("%+v %v", person, err)
 	}
 }
@@ -202,7 +239,9 @@ func TestATokenChangesNoAccount(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	before := h.state()
-	for _, path := range []string{"/me/tokens", "/me/tokens/1/revoke", "/me/selling", "/me/password", "/me/sessions/end"} {
+	for _, path := range []string{
+		"/me/tokens", "/me/tokens/1/revoke", "/me/selling", "/me/password", "/me/sessions/end",
+	} {
 		for _, accept := range []string{"application/json", "text/html"} {
 			answer := h.send("POST", path, strings.NewReader("name=x&old-password=x&new-password=y"), header("Authorization", "Bearer "+h.buyer.token),
 				header("Content-Type", "application/x-www-form-urlencoded"), header("Accept", accept))
@@ -274,13 +313,19 @@ func TestWhoIsBlockedIsOut(t *testing.T) {
 func TestTheDemoIsForThisMachine(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	if _, err := h.people.SignUpDemo(t.Context(), account.Account{Email: "house@demo.example", Name: "The house", Role: account.RoleAdmin}); err != nil {
+	if _, err := h.people.SignUpDemo(
+		t.Context(), account.Account{Email: "house@demo.example", Name: "The house", Role: account.RoleAdmin},
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"192.0.2.1:1", "10.0.0.1:1", "[2001:db8::1]:1"} {
-		h.browser().signIn("house@demo.example", account.DemoPassword, sentFrom(address)).page(t, 403).has(t, "only on the machine")
+		h.browser().signIn(
+			"house@demo.example", account.DemoPassword, sentFrom(address),
+		).page(t, 403).has(t, "only on the machine")
 	}
-	h.browser().signIn("house@demo.example", account.DemoPassword, sentFrom("127.0.0.1:1"), header("X-Forwarded-For", "127.0.0.1")).page(t, 403)
+	h.browser().signIn(
+		"house@demo.example", account.DemoPassword, sentFrom("127.0.0.1:1"), header("X-Forwarded-For", "127.0.0.1"),
+	).page(t, 403)
 	for _, address := range []string{"127.0.0.1:1", "[::1]:1"} {
 		h.browser().signIn("house@demo.example", account.DemoPassword, sentFrom(address)).status(t, 303)
 	}
@@ -297,7 +342,9 @@ func TestAProxyThatIsNotTrustedIsNoticed(t *testing.T) {
 		h.get("/healthz")
 		h.get("/healthz", header("X-Forwarded-For", "203.0.113.9"))
 		h.get("/auctions", header("X-Forwarded-For", "203.0.113.9"))
-		if got := h.get("/metrics", sentFrom("127.0.0.1:1")).Body.String(); !strings.Contains(got, fmt.Sprintf("martelo_forwarded_ignored_total %d\n", c.noticed)) {
+		if got := h.get("/metrics", sentFrom("127.0.0.1:1")).Body.String(); !strings.Contains(
+			got, fmt.Sprintf("martelo_forwarded_ignored_total %d\n", c.noticed),
+		) {
 			t.Errorf("trusting %v: %s", c.trusted, got)
 		}
 		if lines := strings.Count(h.log.String(), "proxy that is not trusted"); lines != min(1, c.noticed) {
@@ -323,7 +370,10 @@ func TestSigningInSaysWhatToDo(t *testing.T) {
 	h.browser().get("/signin").page(t, 200).has(t, "Forgot your password?", `href="mailto:help@house.example"`)
 	open(t).browser().get("/signin").page(t, 200).has(t, "Forgot your password?", "people who run this house")
 	b, _ := h.signedUp("ana@example.com")
-	for path, want := range map[string]string{"/signin": "/", "/signin?next=/me/bids": "/me/bids", "/signin?next=/me": "/me", "/signin?next=https://evil.test": "/"} {
+	for path, want := range map[string]string{
+		"/signin": "/", "/signin?next=/me/bids": "/me/bids", "/signin?next=/me": "/me",
+		"/signin?next=https://evil.test": "/",
+	} {
 		answer := b.get(path)
 		answer.status(t, 303)
 		if to := answer.Header().Get("Location"); to != want {

@@ -11,8 +11,8 @@ import (
 
 const mediaHTML = "text/html; charset=utf-8"
 
-// answer is the one place that decides what a client gets: JSON, a page, or the fragment of one that a
-// page's script asks for. Without a fragment the script gets the page.
+// answer is the one place that decides what a client gets: JSON, a page, or the fragment of one
+// that a page's script asks for. Without a fragment the script gets the page.
 func answer(c echo.Context, json, page, fragment func() error) error {
 	switch {
 	case !read.AsksPage(c.Request()):
@@ -23,8 +23,8 @@ func answer(c echo.Context, json, page, fragment func() error) error {
 	return page()
 }
 
-// refused is answer for an error that a form tells of: people get the form again, with what is wrong, and
-// programs the error.
+// refused is answer for an error that a form tells of: people get the form again, with what is
+// wrong, and programs the error.
 func (s *Server) refused(c echo.Context, err error, form func(status int) error) error {
 	return answer(c,
 		func() error { return err },

@@ -61,8 +61,8 @@ func (s *Server) answerOpened(c echo.Context, id int64) error {
 	return writeJSON(c, http.StatusCreated, read.MediaJSON, toAuctionJSON(opened))
 }
 
-// readDraft reads an auction to be opened, and says all that cannot be read in it. Whether what was read makes an auction is the rulebook's
-// to say.
+// readDraft reads an auction to be opened, and says all that cannot be read in it. Whether what was
+// read makes an auction is the rulebook's to say.
 func readDraft(body read.Object) (draft auction.Draft, wrong refusal.FieldErrors) {
 	note := func(refused *refusal.FieldError) {
 		if refused != nil {
@@ -117,7 +117,8 @@ func parseCurrency(code string) (money.Currency, *refusal.FieldError) {
 	return currency, nil
 }
 
-// readAmount reads an amount of a currency. Without a currency it only reads the number, since the currency is refused already.
+// readAmount reads an amount of a currency. Without a currency it only reads the number, since the
+// currency is refused already.
 func readAmount(body read.Object, field string, currency money.Currency) (money.Amount, *refusal.FieldError) {
 	decimal, refused := body.Decimal(field)
 	if refused != nil || currency.Code() == "" {

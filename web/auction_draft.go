@@ -22,8 +22,8 @@ func encodeForm(form pages.CreateForm) []byte {
 	return text
 }
 
-// keepAndShow keeps a form and leads to where it is shown, so that reloading that page or going back to it sends
-// nothing a second time.
+// keepAndShow keeps a form and leads to where it is shown, so that reloading that page or going
+// back to it sends nothing a second time.
 func (s *Server) keepAndShow(c echo.Context, who account.Identity, form pages.CreateForm, path string) error {
 	if err := s.keepForm(c, who.ID, form); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (s *Server) keepForm(c echo.Context, userID int64, form pages.CreateForm) e
 	return s.Drafts.Keep(c.Request().Context(), userID, key, encodeForm(form))
 }
 
-// keptForm is somebody's form under a key, or the lot that was published from it. It returns draft.ErrNone if nothing
-// is kept there.
+// keptForm is somebody's form under a key, or the lot that was published from it. It returns
+// draft.ErrNone if nothing is kept there.
 func (s *Server) keptForm(
 	c echo.Context, who account.Identity, text string,
 ) (form pages.CreateForm, lotID int64, err error) {
@@ -52,9 +52,12 @@ func (s *Server) keptForm(
 	return form, 0, json.Unmarshal(kept.Form, &form)
 }
 
-// unpublished gives a form a key of its own if its lot is published already and the form has been changed since: that
-// is another lot. If nothing was changed, the form was sent twice, and the lot's id is returned.
-func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.CreateForm) (pages.CreateForm, int64, error) {
+// unpublished gives a form a key of its own if its lot is published already and the form has been
+// changed since: that is another lot. If nothing was changed, the form was sent twice, and the
+// lot's id is returned.
+func (s *Server) unpublished(
+	c echo.Context, who account.Identity, form pages.CreateForm,
+) (pages.CreateForm, int64, error) {
 	key, _ := read.ParseKey(form.Key)
 	kept, err := s.Drafts.Find(c.Request().Context(), who.ID, key)
 	switch {
@@ -69,8 +72,9 @@ func (s *Server) unpublished(c echo.Context, who account.Identity, form pages.Cr
 	return form, 0, nil
 }
 
-// signInAgain answers a lot's form from somebody who is signed out, or as somebody else, with a sign-in page that
-// carries the form along. Nothing is kept for strangers: what they sent goes back to them.
+// signInAgain answers a lot's form from somebody who is signed out, or as somebody else, with a
+// sign-in page that carries the form along. Nothing is kept for strangers: what they sent goes back
+// to them.
 func (s *Server) signInAgain(c echo.Context, form pages.CreateForm, refused error) error {
 	var notice words.Key
 	switch {
@@ -106,8 +110,8 @@ func carriedForm(values url.Values) (pages.CreateForm, bool) {
 	return readCreateForm(carried), true
 }
 
-// keepCarried keeps a lot's form that came along with a sign-in, and says where it is shown. Without one that is where
-// the sign-in leads anyway.
+// keepCarried keeps a lot's form that came along with a sign-in, and says where it is shown.
+// Without one that is where the sign-in leads anyway.
 func (s *Server) keepCarried(c echo.Context, userID int64, values url.Values, next string) (string, error) {
 	form, ok := carriedForm(values)
 	if !ok {

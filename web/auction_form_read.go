@@ -50,7 +50,8 @@ func choose(form *pages.CreateForm, choice string) {
 	}
 }
 
-// lotForm is a seller's form as the house understands it: the auction, what cannot be read, and what has to be asked.
+// lotForm is a seller's form as the house understands it: the auction, what cannot be read, and
+// what has to be asked.
 type lotForm struct {
 	language words.Language
 	draft    auction.Draft
@@ -143,8 +144,8 @@ func (l *lotForm) minutes(field, text string) time.Duration {
 	return time.Duration(n) * time.Minute
 }
 
-// open is the auction as it would open now. It returns refusal.FieldErrors with all that is wrong in the form: what
-// could not be read, and what the rulebook says about the rest.
+// open is the auction as it would open now. It returns refusal.FieldErrors with all that is wrong
+// in the form: what could not be read, and what the rulebook says about the rest.
 func (l *lotForm) open(now time.Time) (auction.State, error) {
 	opened, err := l.readable().Open(now)
 	var rules refusal.FieldErrors
@@ -165,8 +166,8 @@ func (l *lotForm) open(now time.Time) (auction.State, error) {
 	return opened, l.wrong
 }
 
-// readable is the draft with something harmless in place of amounts that could not be read, so that the rulebook can
-// judge the other fields.
+// readable is the draft with something harmless in place of amounts that could not be read, so that
+// the rulebook can judge the other fields.
 func (l *lotForm) readable() auction.Draft {
 	d := l.draft
 	if d.Currency.Code() == "" {

@@ -94,8 +94,12 @@ func TestALotComesBackFromAnotherAccount(t *testing.T) {
 	h.sellerAt("ana@example.com")
 	b, me := h.signedUp("ben@example.com")
 	for name, form := range map[string]map[string]string{
-		"may not sell":                lotForm(map[string]string{"step": "publish", "viewer": strconv.FormatInt(me, 10)}),
-		"Somebody else has signed in": lotForm(map[string]string{"step": "publish", "viewer": strconv.FormatInt(me+1, 10)}),
+		"may not sell": lotForm(
+			map[string]string{"step": "publish", "viewer": strconv.FormatInt(me, 10)},
+		),
+		"Somebody else has signed in": lotForm(
+			map[string]string{"step": "publish", "viewer": strconv.FormatInt(me+1, 10)},
+		),
 	} {
 		door := b.submit("/auctions", form)
 		door.page(t, 403).has(t, name, "your lot comes back")
@@ -133,7 +137,8 @@ func TestTheReviewHasAnAddress(t *testing.T) {
 	path := published.Header().Get("Location")
 	// Whoever goes back comes to the lot, and sending the same once more publishes nothing.
 	for _, again := range []answer{
-		b.get(review), b.get("/auctions/new?draft=" + form["key"]), b.submit("/auctions", publish), b.submit("/auctions", form),
+		b.get(review), b.get("/auctions/new?draft=" + form["key"]), b.submit("/auctions", publish),
+		b.submit("/auctions", form),
 	} {
 		again.status(t, 303)
 		if led := again.Header().Get("Location"); led != path {
@@ -202,7 +207,9 @@ func TestWhatAmountsMayMeanIsAsked(t *testing.T) {
 			text := asked.Body.String()
 			// The Enter key presses a form's first button, which must be none of the answers.
 			begin := strings.Index(text, `<form class="form"`)
-			first, answers := strings.Index(text[begin:], `value="review"`), strings.Index(text[begin:], `name="choice"`)
+			first, answers := strings.Index(
+				text[begin:], `value="review"`,
+			), strings.Index(text[begin:], `name="choice"`)
 			if first > answers {
 				t.Error("the Enter key chooses an amount")
 			}
@@ -265,12 +272,14 @@ func TestTheFormBeginsWithTheVisitorsCurrency(t *testing.T) {
 		"en-US": "USD", "de": "EUR", "pt-BR": "BRL", "vi": "VND", "ja": "JPY",
 		"de-CH": "CHF", "hi": "INR", "sv": "SEK", "en-GB": "GBP", "xx": "USD",
 	} {
-		b.get("/auctions/new", header("Accept-Language", language)).page(t, 200).has(t, `<option value="`+want+`" selected>`)
+		b.get(
+			"/auctions/new", header("Accept-Language", language),
+		).page(t, 200).has(t, `<option value="`+want+`" selected>`)
 	}
 }
 
-// What browsers do not keep for pages that must not be stored, they keep for the empty form: what is typed survives
-// a reload and the way back.
+// What browsers do not keep for pages that must not be stored, they keep for the empty form: what
+// is typed survives a reload and the way back.
 func TestTheEmptyFormMayBeKeptByTheBrowser(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -340,7 +349,9 @@ func TestAnAmountComesBackAfterSigningIn(t *testing.T) {
 	if bids := h.get(auctionPath(id)).json(t)["bidCount"]; bids != 0.0 {
 		t.Errorf("%v bids", bids)
 	}
-	visitor.get(auctionPath(id)+"?amount=2345,50", header("Sec-Fetch-Site", "cross-site")).page(t, 200).lacks(t, "2345,50")
+	visitor.get(
+		auctionPath(id)+"?amount=2345,50", header("Sec-Fetch-Site", "cross-site"),
+	).page(t, 200).lacks(t, "2345,50")
 	visitor.get(auctionPath(id)+"?amount="+strings.Repeat("9", 200)).page(t, 200).lacks(t, "9999999999")
 	visitor.get(auctionPath(id)+"?amount=%22%3E%3Cscript%3E").page(t, 200).lacks(t, "<script>\"")
 }
@@ -364,7 +375,8 @@ func TestAPersonKeepsAFewForms(t *testing.T) {
 	}
 	var kept, newest int
 	err := h.pool.QueryRow(t.Context(), `
-		SELECT count(*), count(*) FILTER (WHERE convert_from(form, 'UTF8') LIKE '%Lot 24%') FROM drafts`).Scan(&kept, &newest)
+		SELECT count(*), count(*) FILTER (WHERE convert_from(form, 'UTF8') LIKE '%Lot 24%')
+		FROM drafts`).Scan(&kept, &newest)
 	if err != nil || kept != 20 || newest != 1 {
 		t.Errorf("%d forms are kept, %d of them the newest (%v)", kept, newest, err)
 	}

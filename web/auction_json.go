@@ -39,11 +39,14 @@ type softCloseJSON struct {
 func toAuctionJSON(a catalog.Auction) auctionJSON {
 	return auctionJSON{
 		ID: a.ID, SellerID: a.SellerID, Title: a.Title, Description: a.Description, Currency: a.Currency.Code(),
-		StartPrice: a.StartPrice.String(), CurrentPrice: a.CurrentPrice.String(), MinIncrement: a.MinIncrement.String(), MinimumBid: a.MinimumBid().String(),
-		LeaderID: stream.OrNull(a.LeaderID), BidCount: a.BidCount, Status: a.Status,
+		StartPrice: a.StartPrice.String(), CurrentPrice: a.CurrentPrice.String(), MinIncrement: a.MinIncrement.String(),
+		MinimumBid: a.MinimumBid().String(),
+		LeaderID:   stream.OrNull(a.LeaderID), BidCount: a.BidCount, Status: a.Status,
 		StartTime: words.ExactTime(a.StartAt), EndTime: words.ExactTime(a.EndAt), ServerTime: words.ExactTime(a.Now),
-		SoftClose: softCloseJSON{WindowSeconds: seconds(a.SoftClose.Window), ExtendSeconds: seconds(a.SoftClose.Extend)},
-		Lane:      a.Lane, Version: a.Version,
+		SoftClose: softCloseJSON{
+			WindowSeconds: seconds(a.SoftClose.Window), ExtendSeconds: seconds(a.SoftClose.Extend),
+		},
+		Lane: a.Lane, Version: a.Version,
 	}
 }
 
@@ -59,7 +62,8 @@ type bidJSON struct {
 
 func toBidJSON(b auction.Bid) bidJSON {
 	return bidJSON{
-		ID: b.ID, AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(), AcceptedAt: words.ExactTime(b.AcceptedAt),
+		ID: b.ID, AuctionID: b.AuctionID, Seq: b.Seq, BidderID: b.BidderID, Amount: b.Amount.String(),
+		AcceptedAt: words.ExactTime(b.AcceptedAt),
 	}
 }
 

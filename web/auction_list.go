@@ -76,13 +76,14 @@ func readFilter(values url.Values) (catalog.Filter, error) {
 		return catalog.Filter{}, err
 	}
 	return catalog.Filter{
-		Query: values.Get("q"), Status: auction.Status(values.Get("status")), SellerID: seller, Sort: catalog.Sort(values.Get("sort")),
+		Query: values.Get("q"), Status: auction.Status(values.Get("status")), SellerID: seller,
+		Sort:  catalog.Sort(values.Get("sort")),
 		Limit: int(limit), Cursor: values.Get("cursor"),
 	}, nil
 }
 
-// listView is a list for people. A question that could not be read is answered with the list of what is open, and
-// with what was wrong.
+// listView is a list for people. A question that could not be read is answered with the list of
+// what is open, and with what was wrong.
 func (s *Server) listView(
 	c echo.Context, values url.Values, filter catalog.Filter, err error,
 ) (view pages.ListView, status int, _ error) {
@@ -154,7 +155,8 @@ func cards(auctions []catalog.Auction, locale string) []pages.LotCard {
 
 func card(a catalog.Auction, locale string) pages.LotCard {
 	return pages.LotCard{
-		Lot: fragments.LotView{State: a.State, Locale: locale, Now: a.Now}, Title: a.Title, Seller: sellerView(a.SellerID, a.Seller),
+		Lot: fragments.LotView{State: a.State, Locale: locale, Now: a.Now}, Title: a.Title,
+		Seller: sellerView(a.SellerID, a.Seller),
 	}
 }
 

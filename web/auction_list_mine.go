@@ -27,7 +27,9 @@ func (s *Server) auctionListMine(c echo.Context) error {
 		return err
 	}
 	view := pages.MyAuctionsView{PageSize: catalog.PageDefault}
-	if view.PageView, err = s.pageView(c, say(c, words.TitleMyAuctions, nil), c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.pageView(
+		c, say(c, words.TitleMyAuctions, nil), c.Request().URL.RequestURI(),
+	); err != nil {
 		return err
 	}
 	view.Lots = cards(page.Auctions, view.Locale)

@@ -9,7 +9,8 @@ import (
 	"martelo/web/read"
 )
 
-// auctionMove is POST /auctions/{id}/lane with {"lane": "standard" or "hot"}: for programs of the seller or an admin.
+// auctionMove is POST /auctions/{id}/lane with {"lane": "standard" or "hot"}: for programs of the
+// seller or an admin.
 func (s *Server) auctionMove(c echo.Context) error {
 	who, err := s.caller(c)
 	if err != nil {

@@ -33,8 +33,8 @@ func (s *Server) auctionNew(c echo.Context) error {
 			return err
 		}
 	}
-	// Browsers keep what is typed for the way back and for a reload only if the page may be kept. There is nothing
-	// private in the empty form.
+	// Browsers keep what is typed for the way back and for a reload only if the page may be kept.
+	// There is nothing private in the empty form.
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return s.createPage(c, http.StatusOK, form, nil)
 }

@@ -76,7 +76,8 @@ func (s *Server) drawLivePanel(c echo.Context, id int64) (int, templ.Component, 
 // typedLengthMax bounds an amount that is brought back, in bytes: nobody types more.
 const typedLengthMax = 128
 
-// bringAmountBack puts an amount that was typed before signing in into the field again. It is not bid by that.
+// bringAmountBack puts an amount that was typed before signing in into the field again. It is not
+// bid by that.
 func bringAmountBack(form *fragments.BidFormView, amount string) {
 	if amount == "" || len(amount) > typedLengthMax || !utf8.ValidString(amount) {
 		return

@@ -14,8 +14,8 @@ import (
 	"martelo/web/read"
 )
 
-// auctionSubmit is POST /auctions from the form: it leads to the review, shows the form again, or publishes, as the
-// button says.
+// auctionSubmit is POST /auctions from the form: it leads to the review, shows the form again, or
+// publishes, as the button says.
 func (s *Server) auctionSubmit(c echo.Context) error {
 	values, err := s.formOf(c)
 	if err != nil && !errors.Is(err, errOtherViewer) {

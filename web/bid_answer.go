@@ -18,11 +18,13 @@ import (
 	"martelo/web/read"
 )
 
-// aroundWithin is how long the answer to a bid waits for what stands around it. The bid is decided by then, and whoever made it is told
-// at once what became of it, however long others who read have to wait.
+// aroundWithin is how long the answer to a bid waits for what stands around it. The bid is decided
+// by then, and whoever made it is told at once what became of it, however long others who read have
+// to wait.
 const aroundWithin = 500 * time.Millisecond
 
-// bidFragment answers the script on an auction's page: with the answer's place in the form and nothing else.
+// bidFragment answers the script on an auction's page: with the answer's place in the form and
+// nothing else.
 func (s *Server) bidFragment(c echo.Context, id int64, r bidResult) error {
 	form, err := s.formAfterBid(c, id, r)
 	if err != nil {
@@ -41,8 +43,8 @@ func (s *Server) bidFragment(c echo.Context, id int64, r bidResult) error {
 	return s.page(c, http.StatusOK, fragments.BidAnswer(form))
 }
 
-// formAfterBid reads the form as it is now: the lot, and whether the person has bid on it before. An accepted bid
-// says that itself.
+// formAfterBid reads the form as it is now: the lot, and whether the person has bid on it before.
+// An accepted bid says that itself.
 func (s *Server) formAfterBid(c echo.Context, id int64, r bidResult) (form fragments.BidFormView, err error) {
 	defer s.hurry(c)()
 	lot, err := s.Catalog.One(c.Request().Context(), id)
@@ -60,8 +62,8 @@ func (s *Server) formAfterBid(c echo.Context, id int64, r bidResult) (form fragm
 	return s.bidForm(c, viewer, view)
 }
 
-// bidPage answers the browser of somebody without the script: a good bid leads back to the auction's page, and a
-// refused one is that page with the refusal on it.
+// bidPage answers the browser of somebody without the script: a good bid leads back to the
+// auction's page, and a refused one is that page with the refusal on it.
 func (s *Server) bidPage(c echo.Context, id int64, r bidResult) error {
 	view, err := s.pageAfterBid(c, id)
 	switch {
@@ -95,7 +97,8 @@ func (s *Server) pageAfterBid(c echo.Context, id int64) (view pages.AuctionView,
 	return s.auctionView(c, lot, auction.RecentMax)
 }
 
-// hurry bounds what the rest of a function reads to aroundWithin, until the returned function is called.
+// hurry bounds what the rest of a function reads to aroundWithin, until the returned function is
+// called.
 func (s *Server) hurry(c echo.Context) (done func()) {
 	whole := c.Request()
 	ctx, cancel := context.WithTimeout(whole.Context(), aroundWithin)
@@ -116,8 +119,8 @@ func blindMessage(c echo.Context, id int64, bid auction.Bid) *components.Notice 
 	return fragments.BlindMessage(read.Locale(c.Request()), components.AuctionPath(id), bid)
 }
 
-// acceptedAnyway tells somebody of an accepted bid on a page of its own: the auction's page cannot be had, or the
-// answer cannot be kept for it.
+// acceptedAnyway tells somebody of an accepted bid on a page of its own: the auction's page cannot
+// be had, or the answer cannot be kept for it.
 func (s *Server) acceptedAnyway(c echo.Context, id int64, bid auction.Bid) error {
 	path, title := components.AuctionPath(id), say(c, words.BidAcceptedTitle, nil)
 	view, err := s.pageView(c, title, path)
@@ -128,8 +131,8 @@ func (s *Server) acceptedAnyway(c echo.Context, id int64, bid auction.Bid) error
 	return s.page(c, http.StatusOK, pages.Answer(pages.AnswerView{PageView: view, Text: text}))
 }
 
-// refuse puts a refusal on a bid form, with what was typed. While the outcome is open the key stays, so that trying again
-// cannot bid twice.
+// refuse puts a refusal on a bid form, with what was typed. While the outcome is open the key
+// stays, so that trying again cannot bid twice.
 func refuse(form *fragments.BidFormView, typed typedBid, refused error) {
 	form.Amount = typed.text
 	if typed.exact {
@@ -163,7 +166,8 @@ func refuse(form *fragments.BidFormView, typed typedBid, refused error) {
 	form.Wrong = (p.code == "bid_too_low" || isUnreadable) && !(leads(form) && typed.text == "")
 }
 
-// unreadableAmount is why what was typed is not an amount of the lot's currency, if that is the problem.
+// unreadableAmount is why what was typed is not an amount of the lot's currency, if that is the
+// problem.
 func unreadableAmount(p problem) (refusal.Typed, bool) {
 	if len(p.fields) == 0 {
 		return refusal.Typed{}, false
@@ -195,7 +199,8 @@ func readings(language words.Language, unreadable refusal.Typed) []fragments.Cho
 	return choices
 }
 
-// signInToBid leads to the sign-in page and back to the lot, with what was typed in its field again.
+// signInToBid leads to the sign-in page and back to the lot, with what was typed in its field
+// again.
 func signInToBid(id int64, typed typedBid) string {
 	back := components.AuctionPath(id)
 	if typed.text != "" {
@@ -209,7 +214,8 @@ func leads(form *fragments.BidFormView) bool {
 	return form.ViewerID != 0 && form.Lot.Status == auction.Open && form.Lot.LeaderID == form.ViewerID
 }
 
-// confirmation is the button that takes a bid which was asked about: exactly that amount, and those questions.
+// confirmation is the button that takes a bid which was asked about: exactly that amount, and those
+// questions.
 func confirmation(language words.Language, asked *auction.UnconfirmedError) fragments.Choice {
 	value := asked.Amount.String()
 	if asked.OwnLead {

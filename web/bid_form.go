@@ -33,7 +33,8 @@ const (
 	confirmFarAbove = "far"
 )
 
-// readBidForm reads a bid that a person typed. What was typed is returned with an error too, to be shown again.
+// readBidForm reads a bid that a person typed. What was typed is returned with an error too, to be
+// shown again.
 func (s *Server) readBidForm(c echo.Context, id int64) (request auction.Request, typed typedBid, err error) {
 	who, err := s.caller(c)
 	if err != nil {
@@ -78,7 +79,8 @@ func (s *Server) readTypedBid(c echo.Context) (typedBid, error) {
 		typed.confirmed.OwnLead = slices.Contains(confirm[1:], confirmOwnLead)
 		typed.confirmed.FarAbove = slices.Contains(confirm[1:], confirmFarAbove)
 	}
-	// The pages' own forms carry the key as a field; a program that posts a form may send the header instead.
+	// The pages' own forms carry the key as a field; a program that posts a form may send the
+	// header instead.
 	field := form.Get(fragments.FieldKey)
 	if field == "" {
 		typed.key, err = read.Key(c.Request().Header)

@@ -81,7 +81,9 @@ func (s *Server) bidsView(c echo.Context, id int64, bids []auction.Bid) (view pa
 		return view, err
 	}
 	view = pages.BidsView{Title: found.Title, Bids: bids}
-	if view.PageView, err = s.pageView(c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI()); err != nil {
+	if view.PageView, err = s.pageView(
+		c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI(),
+	); err != nil {
 		return view, err
 	}
 	view.Lot = fragments.LotView{State: found.State, Locale: view.Locale, Now: found.Now}

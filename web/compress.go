@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// packFrom is the least answer, in bytes, that is compressed. What fits one packet arrives no sooner for being smaller.
+	// packFrom is the least answer, in bytes, that is compressed. What fits one packet arrives no
+	// sooner for being smaller.
 	packFrom = 1400
-	// packLevel is how hard is tried: a page in a quarter of its size for some thirty microseconds. Higher levels cost up to three times
-	// that for a twentieth less.
+	// packLevel is how hard is tried: a page in a quarter of its size for some thirty microseconds.
+	// Higher levels cost up to three times that for a twentieth less.
 	packLevel = gzip.BestSpeed
 )
 
@@ -28,7 +29,8 @@ var packers = sync.Pool{New: func() any {
 	return writer
 }}
 
-// content is what an answer says, compressed at most once for however many it is sent to. It is not changed.
+// content is what an answer says, compressed at most once for however many it is sent to. It is not
+// changed.
 type content struct {
 	plain  []byte
 	once   sync.Once
@@ -49,8 +51,9 @@ func (b *content) gzip() []byte {
 	return b.packed
 }
 
-// send answers with a whole body, compressed for who takes that. Only what is read is: the answer to a POST holds what somebody has sent
-// beside what is meant for nobody else, and its length must not tell of either. Live streams do not come here.
+// send answers with a whole body, compressed for who takes that. Only what is read is: the answer
+// to a POST holds what somebody has sent beside what is meant for nobody else, and its length must
+// not tell of either. Live streams do not come here.
 func send(c echo.Context, status int, media string, b *content) error {
 	header, method := c.Response().Header(), c.Request().Method
 	whole := b.plain

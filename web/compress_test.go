@@ -17,7 +17,8 @@ import (
 
 var takesGzip = header("Accept-Encoding", "gzip, deflate, br")
 
-// Whatever is read and is not small comes compressed to who takes it, says so, and is the same: pages, fragments, lists, for HEAD too.
+// Whatever is read and is not small comes compressed to who takes it, says so, and is the same:
+// pages, fragments, lists, for HEAD too.
 func TestWhatIsReadIsCompressed(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -45,7 +46,8 @@ func TestWhatIsReadIsCompressed(t *testing.T) {
 		}
 		packed := h.get(read.path, append(read.asks, takesGzip)...)
 		head := h.send(http.MethodHead, read.path, nil, append(read.asks, takesGzip)...)
-		if plain.Code != packed.Code || plain.Header().Get("Content-Encoding") != "" || packed.Header().Get("Content-Encoding") != "gzip" {
+		if plain.Code != packed.Code || plain.Header().Get("Content-Encoding") != "" ||
+			packed.Header().Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %d %v, %d %v", name, plain.Code, plain.Header(), packed.Code, packed.Header())
 			continue
 		}
@@ -54,7 +56,8 @@ func TestWhatIsReadIsCompressed(t *testing.T) {
 			if strings.Count(vary, "Accept-Encoding") != 1 || !strings.Contains(vary+",", "Accept,") {
 				t.Errorf("%s, %s: Vary is %q", name, kind, vary)
 			}
-			if length, err := strconv.Atoi(answer.Header().Get("Content-Length")); err != nil || kind != "head" && length != answer.Body.Len() {
+			if length, err := strconv.Atoi(answer.Header().Get("Content-Length")); err != nil || kind != "head" &&
+				length != answer.Body.Len() {
 				t.Errorf("%s, %s: %d bytes, Content-Length %d (%v)", name, kind, answer.Body.Len(), length, err)
 			}
 		}
@@ -80,17 +83,22 @@ func unpacked(t testing.TB, from io.Reader) []byte {
 	return whole
 }
 
-// What somebody has sent is never compressed together with what is meant for nobody else, nor is a bid's small answer.
+// What somebody has sent is never compressed together with what is meant for nobody else, nor is a
+// bid's small answer.
 func TestAnswersToPostsAreNotCompressed(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	lot := h.lot()
-	bid := h.post(bidsOf(lot), h.buyer, map[string]any{"amount": "1010.00"}, key("0190c0de-0000-7000-8000-000000000001"), takesGzip)
+	bid := h.post(
+		bidsOf(lot), h.buyer, map[string]any{"amount": "1010.00"}, key("0190c0de-0000-7000-8000-000000000001"),
+		takesGzip,
+	)
 	bid.status(t, http.StatusCreated)
 	form := h.send(http.MethodPost, "/signup", strings.NewReader("name="+strings.Repeat("x", 90)), takesGzip,
 		header("Content-Type", "application/x-www-form-urlencoded"), header("Accept", "text/html"))
 	for name, answer := range map[string]answer{"bid": bid, "form": form} {
-		if answer.Header().Get("Content-Encoding") != "" || strings.Contains(answer.Header().Get("Vary"), "Accept-Encoding") {
+		if answer.Header().Get("Content-Encoding") != "" ||
+			strings.Contains(answer.Header().Get("Vary"), "Accept-Encoding") {
 			t.Errorf("%s: %v", name, answer.Header())
 		}
 	}
@@ -118,7 +126,8 @@ func TestStreamsAreNotCompressed(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := make([]byte, 1)
-		if _, err := io.ReadFull(response.Body, first); err != nil || response.Header.Get("Content-Encoding") != "" || bytes.Equal(first, []byte{0x1f}) {
+		if _, err := io.ReadFull(response.Body, first); err != nil || response.Header.Get("Content-Encoding") != "" ||
+			bytes.Equal(first, []byte{0x1f}) {
 			t.Errorf("%s: %v %q %v", path, response.Header, first, err)
 		}
 		response.Body.Close()
@@ -134,7 +143,9 @@ func TestEveryPageLeadsToTheRules(t *testing.T) {
 	html := header("Accept", "text/html")
 	for _, path := range []string{"/", "/help", "/signin", "/nothing/here"} {
 		page := h.get(path, html).Body.String()
-		for _, link := range []string{`href="/help"`, `href="https://house.example/terms"`, `href="https://house.example/imprint"`} {
+		for _, link := range []string{
+			`href="/help"`, `href="https://house.example/terms"`, `href="https://house.example/imprint"`,
+		} {
 			if !strings.Contains(page, link) {
 				t.Errorf("%s has no %s", path, link)
 			}

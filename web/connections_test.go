@@ -75,7 +75,8 @@ func ends(conn net.Conn, most time.Duration) (string, error) {
 	return string(came), err
 }
 
-// Whatever a request is for, a body that was announced and never comes ends its connection, after an answer.
+// Whatever a request is for, a body that was announced and never comes ends its connection, after
+// an answer.
 func TestABodyThatNeverComesEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	h := openWire(t)
@@ -89,14 +90,17 @@ func TestABodyThatNeverComesEndsItsConnection(t *testing.T) {
 		status       int
 	}
 	kinds := []kind{
-		{"GET /healthz", length, 200}, {"GET /readyz", chunks, 200}, {"GET /healthz", expect, 200}, {"HEAD /healthz", length, 200},
+		{"GET /healthz", length, 200}, {"GET /readyz", chunks, 200}, {"GET /healthz", expect, 200},
+		{"HEAD /healthz", length, 200},
 		{"GET /static/nothing.css", length, 404}, {"GET /nowhere", length, 404}, {"POST /nowhere", chunks, 404},
 		{"GET /auctions", length, 200}, {"GET " + auctionPath(id), "Accept: text/html\r\n" + length, 200},
 		{"GET /auctions/999999/events", length, 404}, {"GET /ws" + auctionPath(id), length, 400},
 		{"HEAD " + auctionPath(id) + "/events", length, 200},
-		{"POST /auctions", length + object, 401}, {"POST /auctions", token + object + length, 400}, {"POST /auctions", token + object + chunks, 400},
+		{"POST /auctions", length + object, 401}, {"POST /auctions", token + object + length, 400},
+		{"POST /auctions", token + object + chunks, 400},
 		{"POST /auctions", token + object + expect, 400},
-		{"POST /auctions", token + object + "Content-Length: 70000\r\n", 413}, {"POST /auctions", token + object + "Content-Length: 300000\r\n", 413},
+		{"POST /auctions", token + object + "Content-Length: 70000\r\n", 413},
+		{"POST /auctions", token + object + "Content-Length: 300000\r\n", 413},
 		{"POST /auctions", token + "Content-Type: text/plain\r\n" + length, 415},
 		{"POST /auctions", "Origin: http://elsewhere.test\r\n" + length, 403},
 		{"POST /signin", form + length, 400}, {"POST /signin", form + chunks + "\r\n4\r\nabcd", 400},
@@ -123,7 +127,10 @@ func TestABodyThatIsNotReadKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	h := openWire(t)
 	h.door.Hurry(200 * time.Millisecond)
-	conn := h.dial("POST /auctions HTTP/1.1\r\nHost: house.test\r\nContent-Length: 4\r\n\r\nabcdGET /healthz HTTP/1.1\r\nHost: house.test\r\n\r\n")
+	conn := h.dial(
+		"POST /auctions HTTP/1.1\r\nHost: house.test\r\nContent-Length: 4\r\n\r\nabcdGET /healthz " +
+			"HTTP/1.1\r\nHost: house.test\r\n\r\n",
+	)
 	if err := conn.SetReadDeadline(time.Now().Add(livePatience)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +160,8 @@ func TestTheBodysDeadlineEndsWithTheBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.door.Hurry(within)
-	conn := h.dial("POST " + auctionPath(id) + "/cancel HTTP/1.1\r\nHost: house.test\r\nContent-Length: 2\r\nAuthorization: Bearer " +
+	conn := h.dial("POST " + auctionPath(id) + "/cancel HTTP/1.1\r\nHost: house.test\r\nContent-Length: " +
+		"2\r\nAuthorization: Bearer " +
 		h.admin.token + "\r\n\r\n{}")
 	<-time.After(4 * within) // the span under test
 	if err := holder.Rollback(t.Context()); err != nil {
@@ -168,13 +176,15 @@ func TestTheBodysDeadlineEndsWithTheBody(t *testing.T) {
 	}
 }
 
-// A frame that announces more than ever comes ends its connection, and the viewer's place is taken until then.
+// A frame that announces more than ever comes ends its connection, and the viewer's place is taken
+// until then.
 func TestAWebSocketEndsWhateverItsClientSends(t *testing.T) {
 	t.Parallel()
 	h := openWire(t)
 	h.door.Hurry(100 * time.Millisecond)
 	id := h.lot()
-	upgrade := fmt.Sprintf("GET /ws/auctions/%d HTTP/1.1\r\nHost: house.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+	upgrade := fmt.Sprintf("GET /ws/auctions/%d HTTP/1.1\r\nHost: house.test\r\nConnection: Upgrade\r\nUpgrade: "+
+		"websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", id)
 	huge := binary.BigEndian.AppendUint64([]byte{0x82, 0xff}, 1<<40)
 	for name, sent := range map[string]string{

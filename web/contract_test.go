@@ -19,7 +19,10 @@ func masked(text string) string {
 func TestShapesAreTheContracts(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	created := h.post("/auctions", h.seller, `{"title":" Vintage <b>watch</b> ","startPrice":1000,"minIncrement":"10.0","endTime":"2030-01-01T01:00:00.1234567+01:00","ignored":[]}`)
+	created := h.post(
+		"/auctions", h.seller,
+		`{"title":" Vintage <b>watch</b> ","startPrice":1000,"minIncrement":"10.0","endTime":"2030-01-01T01:00:00.1234567+01:00","ignored":[]}`,
+	)
 	created.status(t, http.StatusCreated)
 	id := int64(created.json(t)["id"].(float64))
 	path := "/auctions/" + strconv.FormatInt(id, 10)
@@ -48,13 +51,19 @@ func TestShapesAreTheContracts(t *testing.T) {
 		{"create", created, 201, fresh},
 		{"bid", first, 201, oneBid},
 		{"bid again", again, 200, oneBid},
-		{"too low", low, 409, `{"type":"urn:martelo:problem:bid_too_low","title":"Bid too low","status":409,"detail":"The least bid is 1020.00.","code":"bid_too_low","currentPrice":"1010.00","minimumBid":"1020.00","endTime":"…Z","serverTime":"…Z"}`},
+		{
+			"too low", low, 409,
+			`{"type":"urn:martelo:problem:bid_too_low","title":"Bid too low","status":409,"detail":"The least bid is 1020.00.","code":"bid_too_low","currentPrice":"1010.00","minimumBid":"1020.00","endTime":"…Z","serverTime":"…Z"}`,
+		},
 		{"get", h.get(path), 200, after},
 		{"list", h.get("/auctions"), 200, `{"auctions":[` + after + `],"nextCursor":null}`},
 		{"bids", h.get(path + "/bids"), 200, `{"bids":[` + oneBid + `]}`},
 		{"no bids", h.get(path + "/bids?after=1"), 200, `{"bids":[]}`},
 		{"user", h.post("/users", h.service, `{"name":"Ana"}`), 201, `{"id":N}`},
-		{"cancel", h.post(path+"/cancel", h.admin, ""), 200, strings.NewReplacer(`"OPEN"`, `"CANCELLED"`, `"version":2`, `"version":3`).Replace(after)},
+		{
+			"cancel", h.post(path+"/cancel", h.admin, ""), 200,
+			strings.NewReplacer(`"OPEN"`, `"CANCELLED"`, `"version":2`, `"version":3`).Replace(after),
+		},
 	} {
 		if c.answer.Code != c.status || masked(c.answer.Body.String()) != c.body {
 			t.Errorf("%s: %d %s\nwant %d %s", c.name, c.answer.Code, masked(c.answer.Body.String()), c.status, c.body)
@@ -72,7 +81,9 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	id := h.lot()
-	for _, path := range []string{"/auctions", "/auctions/" + strconv.FormatInt(id, 10), bidsOf(id), "/healthz", "/readyz"} {
+	for _, path := range []string{
+		"/auctions", "/auctions/" + strconv.FormatInt(id, 10), bidsOf(id), "/healthz", "/readyz",
+	} {
 		answer := h.send(http.MethodHead, path, nil)
 		answer.status(t, http.StatusOK)
 		if media := answer.Header().Get("Content-Type"); media != "application/json" {
@@ -86,7 +97,9 @@ func TestEachRefusalHasItsCode(t *testing.T) {
 	h := open(t)
 	id, gone, late := h.lot(), h.endedLot(), h.lot()
 	path, gonePath := "/auctions/"+strconv.FormatInt(id, 10), "/auctions/"+strconv.FormatInt(gone, 10)
-	scheduled := h.lot(func(d map[string]any) { d["startTime"], d["endTime"] = "2029-01-01T00:00:00Z", "2030-01-01T00:00:00Z" })
+	scheduled := h.lot(
+		func(d map[string]any) { d["startTime"], d["endTime"] = "2029-01-01T00:00:00Z", "2030-01-01T00:00:00Z" },
+	)
 	used := uuid.NewString()
 	h.post(bidsOf(id), h.buyer, `{"amount":"2000"}`, key(used)).status(t, http.StatusCreated)
 	h.exec(`ALTER TABLE auctions DISABLE TRIGGER auctions_terms_are_fixed`)
@@ -97,12 +110,15 @@ func TestEachRefusalHasItsCode(t *testing.T) {
 	h.bid(id, h.seller, 3000).problem(t, 403, "own_auction")
 	h.bid(1, h.buyer, 3000).problem(t, 404, "not_found")
 	h.bid(gone, h.buyer, 3000).problem(t, 409, "auction_cancelled")
-	if p := h.bid(late, h.buyer, 3000).problem(t, 409, "auction_closed"); p["endTime"] == nil || p["serverTime"] == nil {
+	if p := h.bid(late, h.buyer, 3000).problem(t, 409, "auction_closed"); p["endTime"] == nil ||
+		p["serverTime"] == nil {
 		t.Error("auction_closed does not tell by which clock")
 	}
 	h.bid(scheduled, h.buyer, 3000).problem(t, 409, "auction_not_started")
 	h.post(bidsOf(id), h.buyer, `{"amount":"2000.01"}`, key(used)).problem(t, 422, "idempotency_key_reused")
-	h.post(bidsOf(id), h.other, `{"amount":"2000"}`, key(strings.ToUpper(used))).problem(t, 422, "idempotency_key_reused")
+	h.post(
+		bidsOf(id), h.other, `{"amount":"2000"}`, key(strings.ToUpper(used)),
+	).problem(t, 422, "idempotency_key_reused")
 	h.post(path+"/cancel", h.seller, "").problem(t, 409, "has_bids")
 	h.post(path+"/cancel", h.buyer, "").problem(t, 403, "forbidden")
 	h.post(gonePath+"/cancel", h.admin, "").problem(t, 409, "auction_cancelled")

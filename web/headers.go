@@ -9,18 +9,21 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// contentPolicy lets a page load and do only what the house itself serves: no script or style in the markup, no frames, no forms elsewhere.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+// contentPolicy lets a page load and do only what the house itself serves: no script or style in
+// the markup, no frames, no forms elsewhere.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
+	"connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // strictTransport keeps browsers on https for a year once they have seen it.
 const strictTransport = "max-age=31536000"
 
 // permissions takes from pages what the house never asks a browser for.
-const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=()"
+const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), midi=(), payment=(), " +
+	"publickey-credentials-get=(), usb=()"
 
-// headers sets what every answer carries. Handlers may say something else about caching. The values are made once and shared by all
-// answers, which replace them and never write into them.
+// headers sets what every answer carries. Handlers may say something else about caching. The values
+// are made once and shared by all answers, which replace them and never write into them.
 func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
 	every := http.Header{
 		"Content-Security-Policy": {contentPolicy},
@@ -50,7 +53,8 @@ func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
 // secure tells whether browsers reach the house over https.
 func (s *Server) secure() bool { return s.PublicURL != nil && s.PublicURL.Scheme == "https" }
 
-// sameOrigin refuses what a page of another site makes a browser send. Programs that are no browsers pass.
+// sameOrigin refuses what a page of another site makes a browser send. Programs that are no
+// browsers pass.
 func (s *Server) sameOrigin() echo.MiddlewareFunc {
 	protection := http.NewCrossOriginProtection()
 	if s.PublicURL != nil {
@@ -69,7 +73,8 @@ func (s *Server) sameOrigin() echo.MiddlewareFunc {
 	}
 }
 
-// addressOf says whose address counts as the client's: the connection's own, or what a trusted proxy says it was.
+// addressOf says whose address counts as the client's: the connection's own, or what a trusted
+// proxy says it was.
 func addressOf(trusted []netip.Prefix) echo.IPExtractor {
 	if len(trusted) == 0 {
 		return echo.ExtractIPDirect()

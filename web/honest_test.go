@@ -19,7 +19,9 @@ import (
 // readOnly makes the house's database one that only reads, as a standby is after a failover.
 func (h *house) readOnly() {
 	h.Helper()
-	h.exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+	h.exec(
+		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`,
+	)
 	h.pool.Reset()
 }
 
@@ -36,7 +38,8 @@ func (h *house) hold(url string) {
 	}
 }
 
-// afterBids makes a house in which something happens as soon as the first bid is decided, before it is answered.
+// afterBids makes a house in which something happens as soon as the first bid is decided, before it
+// is answered.
 func afterBids(t *testing.T, url string, happens func(*house)) *house {
 	t.Helper()
 	var h *house
@@ -47,7 +50,8 @@ func afterBids(t *testing.T, url string, happens func(*house)) *house {
 	return h
 }
 
-// Nothing is answered without a word while a session cannot be written, least of all with a good status.
+// Nothing is answered without a word while a session cannot be written, least of all with a good
+// status.
 func TestNoAnswerIsEmptyWithAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -60,23 +64,38 @@ func TestNoAnswerIsEmptyWithAReadOnlyDatabase(t *testing.T) {
 		answer answer
 		status int
 	}{
-		"sign in":          {h.browser().submit("/signin", signIn), 503},
-		"sign in, script":  {h.browser().submit("/signin", signIn, script), 503},
-		"sign up":          {h.browser().submit("/signup", map[string]string{"name": "Ben", "email": "ben@example.com", "password": "a good long password"}), 503},
-		"sign out":         {b.submit("/signout", nil), 503},
-		"list":             {b.get("/auctions"), 200},
-		"lot":              {b.get(auctionPath(id)), 200},
-		"lot, script":      {b.get(auctionPath(id), script), 200},
-		"nothing":          {b.get("/nowhere"), 404},
-		"form":             {b.get("/auctions/new"), 403},
-		"account":          {b.get("/me"), 200},
-		"bid":              {b.submit(bidsOf(id), typed), 503},
-		"bid, script":      {b.submit(bidsOf(id), typed, script), 503},
-		"start to sell":    {b.submit("/me/selling", nil), 503},
-		"make a token":     {b.submit("/me/tokens", map[string]string{"name": "x"}), 503},
-		"cancel":           {b.submit(auctionPath(id)+"/cancel", nil), 503},
-		"program's bid":    {h.bid(id, h.buyer, 1010), 503},
-		"program's lot":    {h.post("/auctions", h.seller, map[string]any{"title": "A", "startPrice": 1, "minIncrement": 1, "endTime": time.Now().Add(time.Hour).Format(time.RFC3339)}), 503},
+		"sign in":         {h.browser().submit("/signin", signIn), 503},
+		"sign in, script": {h.browser().submit("/signin", signIn, script), 503},
+		"sign up": {
+			h.browser().submit(
+				"/signup",
+				map[string]string{"name": "Ben", "email": "ben@example.com", "password": "a good long password"},
+			),
+			503,
+		},
+		"sign out":      {b.submit("/signout", nil), 503},
+		"list":          {b.get("/auctions"), 200},
+		"lot":           {b.get(auctionPath(id)), 200},
+		"lot, script":   {b.get(auctionPath(id), script), 200},
+		"nothing":       {b.get("/nowhere"), 404},
+		"form":          {b.get("/auctions/new"), 403},
+		"account":       {b.get("/me"), 200},
+		"bid":           {b.submit(bidsOf(id), typed), 503},
+		"bid, script":   {b.submit(bidsOf(id), typed, script), 503},
+		"start to sell": {b.submit("/me/selling", nil), 503},
+		"make a token":  {b.submit("/me/tokens", map[string]string{"name": "x"}), 503},
+		"cancel":        {b.submit(auctionPath(id)+"/cancel", nil), 503},
+		"program's bid": {h.bid(id, h.buyer, 1010), 503},
+		"program's lot": {
+			h.post(
+				"/auctions", h.seller,
+				map[string]any{
+					"title": "A", "startPrice": 1, "minIncrement": 1,
+					"endTime": time.Now().Add(time.Hour).Format(time.RFC3339),
+				},
+			),
+			503,
+		},
 		"program's cancel": {h.post(auctionPath(id)+"/cancel", h.admin, "{}"), 503},
 	} {
 		if c.answer.Code != c.status || c.answer.Body.Len() == 0 {

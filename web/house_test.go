@@ -80,7 +80,8 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...an
 	limit := limits.Open(store, identity, log)
 	h.limits = limit
 	deps := web.Deps{
-		Log: log, Metrics: metrics, People: h.people, Drafts: draft.New(pool), Catalog: catalog.New(pool), Limits: limit, Hub: h.hub,
+		Log: log, Metrics: metrics, People: h.people, Drafts: draft.New(pool), Catalog: catalog.New(pool),
+		Limits: limit, Hub: h.hub,
 		Auctioneer: changesAuctions, OpenSelling: true,
 	}
 	for _, change := range changes {
@@ -103,7 +104,9 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...an
 			t.Error(err)
 		}
 	})
-	h.seller, h.buyer, h.other = h.somebody(account.RoleSeller, false), h.somebody(account.RoleUser, false), h.somebody(account.RoleUser, false)
+	h.seller, h.buyer, h.other = h.somebody(
+		account.RoleSeller, false,
+	), h.somebody(account.RoleUser, false), h.somebody(account.RoleUser, false)
 	h.admin, h.service = h.somebody(account.RoleAdmin, false), h.somebody(account.RoleUser, true)
 	return h
 }
@@ -147,7 +150,8 @@ func (h *house) texts(query string) []string {
 func (h *house) lot(changes ...func(map[string]any)) int64 {
 	h.Helper()
 	draft := map[string]any{
-		"title": "Vintage watch", "startPrice": "1000.00", "minIncrement": "10.00", "endTime": time.Now().Add(time.Hour).Format(time.RFC3339Nano),
+		"title": "Vintage watch", "startPrice": "1000.00", "minIncrement": "10.00",
+		"endTime": time.Now().Add(time.Hour).Format(time.RFC3339Nano),
 	}
 	for _, change := range changes {
 		change(draft)
@@ -161,7 +165,10 @@ func (h *house) lot(changes ...func(map[string]any)) int64 {
 func (h *house) endedLot() int64 {
 	h.Helper()
 	id := h.lot()
-	h.exec(`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = $1`, id)
+	h.exec(
+		`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = $1`,
+		id,
+	)
 	return id
 }
 
@@ -170,7 +177,8 @@ func (h *house) bid(id int64, by who, amount any) answer {
 	return h.post(bidsOf(id), by, map[string]any{"amount": amount}, key(uuid.NewString()))
 }
 
-// untilLimited asks until the answer is that somebody bids too often, while that somebody does nothing else.
+// untilLimited asks until the answer is that somebody bids too often, while that somebody does
+// nothing else.
 func (h *house) untilLimited(bidderID int64, ask func() answer) answer {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), 30*time.Second)
@@ -299,7 +307,8 @@ func (h *house) state() string {
 	h.Helper()
 	var state string
 	err := h.pool.QueryRow(h.Context(), `SELECT concat_ws(' ',
-		(SELECT count(*) FROM users), (SELECT count(*) FROM bids), (SELECT count(*) FROM outbox), (SELECT count(*) FROM tokens),
+		(SELECT count(*) FROM users), (SELECT count(*) FROM bids), (SELECT count(*) FROM outbox), (SELECT count(*)
+		FROM tokens),
 		(SELECT count(*) FROM sessions), (SELECT string_agg(a::text, ' ' ORDER BY id) FROM auctions a))`).Scan(&state)
 	if err != nil {
 		h.Fatal(err)

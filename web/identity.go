@@ -42,8 +42,9 @@ func (s *Server) newSessions() *scs.SessionManager {
 	return m
 }
 
-// caller is who a request comes from: by its token if it has one, otherwise by its session. It returns errUnauthenticated if it has neither,
-// and errBadToken for a token that is not one of ours, whatever the session says.
+// caller is who a request comes from: by its token if it has one, otherwise by its session. It
+// returns errUnauthenticated if it has neither, and errBadToken for a token that is not one of
+// ours, whatever the session says.
 func (s *Server) caller(c echo.Context) (account.Identity, error) {
 	n := logOf(c)
 	if n.identity != nil {
@@ -118,7 +119,8 @@ func (s *Server) personal(draw echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// session loads the browser's session, once a request; without a cookie it is empty and nothing is asked.
+// session loads the browser's session, once a request; without a cookie it is empty and nothing is
+// asked.
 func (s *Server) session(c echo.Context) (context.Context, error) {
 	n := logOf(c)
 	if n.session {
@@ -137,7 +139,8 @@ func (s *Server) session(c echo.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// keepSession writes the session and its cookie if anything in it has changed. It must come before the answer.
+// keepSession writes the session and its cookie if anything in it has changed. It must come before
+// the answer.
 func (s *Server) keepSession(c echo.Context) error {
 	ctx := c.Request().Context()
 	if !logOf(c).session {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// linesMax is how many ordinary requests a second get a line in the log: all of them, but in the minutes when writing lines would take
-// a tenth of the node from those who bid. The next line then says how many got none; faults always get theirs, and the figures count
-// everybody.
+// linesMax is how many ordinary requests a second get a line in the log: all of them, but in the
+// minutes when writing lines would take a tenth of the node from those who bid. The next line then
+// says how many got none; faults always get theirs, and the figures count everybody.
 const linesMax = 1000
 
 // lines decides which ordinary requests get a line. The zero value is ready.

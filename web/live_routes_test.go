@@ -101,7 +101,8 @@ func TestStreamsThroughTheDoor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(message), `{"event":"price","data":{`) && strings.Contains(string(message), "1500.00") {
+		if strings.Contains(string(message), `{"event":"price","data":{`) &&
+			strings.Contains(string(message), "1500.00") {
 			break
 		}
 	}
@@ -115,12 +116,18 @@ func TestHostileStreams(t *testing.T) {
 	h.serve()
 	id := strconv.FormatInt(h.lot(), 10)
 	for target, want := range map[string]refusal{
-		"/events": invalid("auctions"), "/events?auctions=": invalid("auctions"), "/events?auctions=x": invalid("auctions"), "/events?auctions=1,,2": invalid("auctions"),
-		"/events?auctions=-1": invalid("auctions"), "/events?auctions=" + strings.Repeat("1,", 200) + "1": notFound, "/events?auctions=1": notFound, "/events?auctions=" + id + ",1": notFound,
-		"/events?auctions=" + sequence(101): invalid("auctions"), "/events?auctions=9223372036854775808": invalid("auctions"), "/events?auctions=%00": invalid("auctions"),
-		"/auctions/x/events": notFound, "/auctions/1/events": notFound, "/auctions/9223372036854775808/events": notFound,
-		"/live?auctions=" + id: invalid("view"), "/live?view=x&auctions=" + id: invalid("view"), "/live?view=panel": invalid("auctions"), "/live?view=panel&auctions=1": notFound,
-		"/ws/auctions/x": notFound, "/ws/auctions/1": notFound, "/ws/auctions/" + id: malformed, "/events?auctions=%zz": malformed,
+		"/events": invalid("auctions"), "/events?auctions=": invalid("auctions"),
+		"/events?auctions=x": invalid("auctions"), "/events?auctions=1,,2": invalid("auctions"),
+		"/events?auctions=-1": invalid("auctions"), "/events?auctions=" + strings.Repeat("1,", 200) + "1": notFound,
+		"/events?auctions=1": notFound, "/events?auctions=" + id + ",1": notFound,
+		"/events?auctions=" + sequence(101):    invalid("auctions"),
+		"/events?auctions=9223372036854775808": invalid("auctions"), "/events?auctions=%00": invalid("auctions"),
+		"/auctions/x/events": notFound, "/auctions/1/events": notFound,
+		"/auctions/9223372036854775808/events": notFound,
+		"/live?auctions=" + id:                 invalid("view"), "/live?view=x&auctions=" + id: invalid("view"),
+		"/live?view=panel": invalid("auctions"), "/live?view=panel&auctions=1": notFound,
+		"/ws/auctions/x": notFound, "/ws/auctions/1": notFound, "/ws/auctions/" + id: malformed,
+		"/events?auctions=%zz": malformed,
 	} {
 		h.refuses("GET "+target[:min(60, len(target))], h.get(target), want)
 	}

@@ -56,8 +56,8 @@ func (h *liveHouse) path(format string, ids ...any) string {
 	return h.server.URL + fmt.Sprintf(format, ids...)
 }
 
-// follow reads a stream until the test has seen enough; of the clock it shows only the first. Each block is an event as an
-// independent decoder cuts it out.
+// follow reads a stream until the test has seen enough; of the clock it shows only the first. Each
+// block is an event as an independent decoder cuts it out.
 func (h *liveHouse) follow(url string, see func(name, data string) (enough bool)) *http.Response {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), livePatience)
@@ -124,7 +124,8 @@ func shapeOf(data string) string {
 	return regexp.MustCompile(`"(auctionId|leaderId|winnerId)":\d+`).ReplaceAllString(data, `"$1":N`)
 }
 
-// The JSON streams are the contract's, over HTTP/1.1 as over HTTP/2: current states first, then what changes, and an end.
+// The JSON streams are the contract's, over HTTP/1.1 as over HTTP/2: current states first, then
+// what changes, and an end.
 func TestJSONStreams(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*httptest.Server){"HTTP/1.1": plain, "HTTP/2.0": overTLS} {
@@ -156,7 +157,8 @@ func TestJSONStreams(t *testing.T) {
 				t.Errorf("the answer came over %s", response.Proto)
 			}
 			for header, want := range map[string]string{
-				"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff",
+				"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform",
+				"X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff",
 			} {
 				if got := response.Header.Get(header); got != want {
 					t.Errorf("%s is %q, not %q", header, got, want)
@@ -182,8 +184,10 @@ func (h *liveHouse) close(id int64) {
 	defer tx.Rollback(h.Context()) //nolint:errcheck // after the commit it has nothing to do
 	for _, statement := range []string{
 		"ALTER TABLE auctions DISABLE TRIGGER auctions_terms_are_fixed",
-		"UPDATE auctions SET start_at = now() - interval '2 h', original_end_at = now() - interval '1 h', end_at = now() - interval '1 h', version = version + 1 WHERE id = " + strconv.FormatInt(id, 10),
-		"UPDATE auctions SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1 WHERE id = " + strconv.FormatInt(id, 10),
+		"UPDATE auctions SET start_at = now() - interval '2 h', original_end_at = now() - interval '1 h', end_at = " +
+			"now() - interval '1 h', version = version + 1 WHERE id = " + strconv.FormatInt(id, 10),
+		"UPDATE auctions SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1 WHERE id = " +
+			strconv.FormatInt(id, 10),
 		"ALTER TABLE auctions ENABLE TRIGGER auctions_terms_are_fixed",
 	} {
 		if _, err := tx.Exec(h.Context(), statement); err != nil {
@@ -195,7 +199,8 @@ func (h *liveHouse) close(id int64) {
 	}
 }
 
-// The first thing in a stream says when to come back, within the time in which a page must be right again.
+// The first thing in a stream says when to come back, within the time in which a page must be right
+// again.
 func TestStreamsBeginWithRetry(t *testing.T) {
 	t.Parallel()
 	h := openLive(t, plain)
@@ -219,7 +224,8 @@ func TestStreamsBeginWithRetry(t *testing.T) {
 	}
 }
 
-// The pages' stream begins with the clock, draws each auction for all alike, and says goodbye when there is nothing left to show.
+// The pages' stream begins with the clock, draws each auction for all alike, and says goodbye when
+// there is nothing left to show.
 func TestPageStream(t *testing.T) {
 	t.Parallel()
 	h := openLive(t, plain)
@@ -235,7 +241,8 @@ func TestPageStream(t *testing.T) {
 				t.Errorf("the first clock says %q", data)
 			}
 		case 2:
-			if !strings.Contains(data, `id="price-panel-`+strconv.FormatInt(id, 10)+`"`) || !strings.Contains(data, "hx-swap-oob") {
+			if !strings.Contains(data, `id="price-panel-`+strconv.FormatInt(id, 10)+`"`) ||
+				!strings.Contains(data, "hx-swap-oob") {
 				t.Errorf("the first state is drawn as %q", data)
 			}
 			h.bid(id, h.buyer, "1100.00").status(t, http.StatusCreated)
@@ -243,7 +250,11 @@ func TestPageStream(t *testing.T) {
 			if !strings.Contains(data, `data-price="1100.00"`) || strings.Contains(data, "<script") {
 				t.Errorf("the bid is drawn as %q", data)
 			}
-			h.exec("UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 WHERE id = $1", id)
+			h.exec(
+				"UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1 "+
+					"WHERE id = $1",
+				id,
+			)
 		case 4:
 			if !strings.Contains(data, `data-status="CANCELLED"`) {
 				t.Errorf("the end is drawn as %q", data)
@@ -287,7 +298,10 @@ func TestWebSocket(t *testing.T) {
 	id := h.lot()
 	ctx, cancel := context.WithTimeout(t.Context(), livePatience)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, h.path("/ws/auctions/%d", id), &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://elsewhere.test"}}})
+	conn, _, err := websocket.Dial(
+		ctx, h.path("/ws/auctions/%d", id),
+		&websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://elsewhere.test"}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +320,8 @@ func TestWebSocket(t *testing.T) {
 		}
 		return frame.Event, frame.Data
 	}
-	if event, data := next(); event != "price" || data["currentPrice"] != "1000.00" || data["auctionId"] != float64(id) {
+	if event, data := next(); event != "price" || data["currentPrice"] != "1000.00" ||
+		data["auctionId"] != float64(id) {
 		t.Errorf("the first frame is %s %v", event, data)
 	}
 	if event, data := next(); event != "clock" || data["serverTime"] == nil {

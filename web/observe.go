@@ -23,7 +23,8 @@ const (
 	requestIDLengthMax = 64
 )
 
-// requestLog is what is learned about a request on the way, for its line in the log and its figures.
+// requestLog is what is learned about a request on the way, for its line in the log and its
+// figures.
 type requestLog struct {
 	requestID string
 	auctionID int64
@@ -50,15 +51,18 @@ func logOf(c echo.Context) *requestLog {
 func (s *Server) count() {
 	with := promauto.With(s.Metrics)
 	s.bids = with.NewCounterVec(prometheus.CounterOpts{
-		Name: "martelo_bids_total", Help: "Answers to bids, by outcome: accepted, replayed, or the code of the refusal.",
+		Name: "martelo_bids_total",
+		Help: "Answers to bids, by outcome: accepted, replayed, or the code of the refusal.",
 	}, []string{"outcome"})
 	s.requests = with.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "martelo_http_request_seconds", Help: "Time to answer a request; live streams last for as long as somebody watches.",
+		Name:    "martelo_http_request_seconds",
+		Help:    "Time to answer a request; live streams last for as long as somebody watches.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"method", "route", "status"})
 }
 
-// observe stands around everything else: it names the request, catches panics, has errors answered, and writes one line.
+// observe stands around everything else: it names the request, catches panics, has errors answered,
+// and writes one line.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		begin := time.Now()
@@ -76,7 +80,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// caught turns a panic into an error. http.ErrAbortHandler is the handler's own way to break a connection off and passes.
+// caught turns a panic into an error. http.ErrAbortHandler is the handler's own way to break a
+// connection off and passes.
 func (s *Server) caught(next echo.HandlerFunc, c echo.Context) (err error) {
 	defer func() {
 		switch p := recover(); p {
@@ -118,7 +123,8 @@ func (s *Server) logRequest(c echo.Context, n *requestLog, took time.Duration) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request", n.requestID), slog.String("method", method), slog.String("route", route),
-		slog.Int("status", status), slog.Duration("took", took), slog.Int64("bytes", c.Response().Size), slog.String("address", c.RealIP()),
+		slog.Int("status", status), slog.Duration("took", took), slog.Int64("bytes", c.Response().Size),
+		slog.String("address", c.RealIP()),
 	}
 	if n.userID != 0 {
 		attrs = append(attrs, slog.Int64("user", n.userID))
@@ -141,7 +147,8 @@ func (s *Server) logRequest(c echo.Context, n *requestLog, took time.Duration) {
 	s.Log.LogAttrs(context.Background(), level, "request", attrs...)
 }
 
-// requestID takes an id that came with the request, from a proxy or a client that keeps its own log, if it is a plain word.
+// requestID takes an id that came with the request, from a proxy or a client that keeps its own
+// log, if it is a plain word.
 func requestID(r *http.Request) string {
 	id := r.Header.Get(headerRequestID)
 	if id == "" || len(id) > requestIDLengthMax {

@@ -14,7 +14,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// allWithin asks everything at once, in the background, so that a hang is a failure and not the end of the test.
+// allWithin asks everything at once, in the background, so that a hang is a failure and not the end
+// of the test.
 func allWithin(t *testing.T, most time.Duration, asks map[string]func() answer) map[string]answer {
 	t.Helper()
 	type named struct {
@@ -69,18 +70,24 @@ func TestWithoutPostgreSQL(t *testing.T) {
 		})
 		h.get("/healthz").status(t, 200)
 		asks := map[string]func() answer{
-			"bid": bid, "read": func() answer { return h.get(auctionPath(id)) }, "list": func() answer { return h.get("/auctions") },
+			"bid": bid, "read": func() answer { return h.get(auctionPath(id)) },
+			"list": func() answer { return h.get("/auctions") },
 			"bids": func() answer { return h.get(bidsOf(id)) }, "create": func() answer {
-				return h.post("/auctions", h.seller, `{"title":"A","startPrice":1,"minIncrement":1,"endTime":"2030-01-01T00:00:00Z"}`)
+				return h.post(
+					"/auctions", h.seller,
+					`{"title":"A","startPrice":1,"minIncrement":1,"endTime":"2030-01-01T00:00:00Z"}`,
+				)
 			},
-			"page for a visitor": func() answer { return h.browser().get("/") }, "page for a person": func() answer { return signedIn.get(auctionPath(id)) },
-			"own page": func() answer { return signedIn.get("/me") }, "typed bid": func() answer {
+			"page for a visitor": func() answer { return h.browser().get("/") },
+			"page for a person":  func() answer { return signedIn.get(auctionPath(id)) },
+			"own page":           func() answer { return signedIn.get("/me") }, "typed bid": func() answer {
 				return signedIn.submit(bidsOf(id), map[string]string{"key": sameKey, "amount": "3000"})
 			},
 		}
 		for what, got := range allWithin(t, 10*time.Second, asks) {
 			page := strings.Contains(got.Header().Get("Content-Type"), "text/html")
-			if got.Code != 503 || got.Header().Get("Retry-After") == "" || page != (strings.Contains(what, "page") || what == "typed bid") {
+			if got.Code != 503 || got.Header().Get("Retry-After") == "" ||
+				page != (strings.Contains(what, "page") || what == "typed bid") {
 				t.Errorf("%s: %s is answered %d %s", name, what, got.Code, got.Body)
 			}
 		}
@@ -130,7 +137,9 @@ func TestWithoutRedis(t *testing.T) {
 		for i := range 30 {
 			amount += 10
 			bid := map[string]any{"amount": amount, "bidderId": crowd[i%len(crowd)]}
-			answersWithin(t, 5*time.Second, func() answer { return h.post(bidsOf(id), h.service, bid, key(uuid.NewString())) }).status(t, 201)
+			answersWithin(
+				t, 5*time.Second, func() answer { return h.post(bidsOf(id), h.service, bid, key(uuid.NewString())) },
+			).status(t, 201)
 		}
 		// The node counts by itself meanwhile.
 		h.untilLimited(h.buyer.id, func() answer { return h.bid(id, h.buyer, 1) })
@@ -138,6 +147,8 @@ func TestWithoutRedis(t *testing.T) {
 		if away := ready.json(t)["away"].([]any); ready.Code != 200 || len(away) != 1 || away[0] != "redis" {
 			t.Errorf("%s: readyz says %d %s", c.name, ready.Code, ready.Body)
 		}
-		h.browser().submit("/signin", map[string]string{"email": "ana@example.com", "password": "wrong password"}).page(t, 401)
+		h.browser().submit(
+			"/signin", map[string]string{"email": "ana@example.com", "password": "wrong password"},
+		).page(t, 401)
 	}
 }

@@ -24,14 +24,15 @@ const (
 	sessionFlashText = "flash_text"
 )
 
-// page draws a page whole and then answers with it, so that a page that cannot be drawn is not half an answer.
+// page draws a page whole and then answers with it, so that a page that cannot be drawn is not half
+// an answer.
 func (s *Server) page(c echo.Context, status int, drawing templ.Component) error {
 	var body bytes.Buffer
 	if err := drawing.Render(c.Request().Context(), &body); err != nil {
 		return err
 	}
-	// What a page changes in a session is that a message was shown. If that cannot be kept it is shown again, which is no reason to show
-	// nothing now.
+	// What a page changes in a session is that a message was shown. If that cannot be kept it is
+	// shown again, which is no reason to show nothing now.
 	if err := s.keepSession(c); err != nil {
 		logOf(c).fault = err
 	}
@@ -54,12 +55,14 @@ func (s *Server) pageView(c echo.Context, title, path string) (layouts.PageView,
 		return layouts.PageView{}, err
 	}
 	return layouts.PageView{
-		Title: title, Locale: read.Locale(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(), Flash: s.takeFlash(c),
+		Title: title, Locale: read.Locale(c.Request()), Viewer: viewer, Path: path, ServerTime: s.Hub.Clock().Now(),
+		Flash: s.takeFlash(c),
 		House: s.House,
 	}, nil
 }
 
-// viewer is who looks at a page, nil for a visitor. A token or session that is no longer good makes a visitor.
+// viewer is who looks at a page, nil for a visitor. A token or session that is no longer good makes
+// a visitor.
 func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 	who, err := s.caller(c)
 	for _, visitor := range []error{errUnauthenticated, errBadToken, account.ErrUnknownToken, account.ErrNoSuchUser} {
@@ -79,7 +82,9 @@ func (s *Server) viewer(c echo.Context) (*layouts.Viewer, error) {
 
 // barePageView is the same for nobody in particular, when it cannot be known who looks.
 func (s *Server) barePageView(c echo.Context, title, path string) layouts.PageView {
-	return layouts.PageView{Title: title, Locale: read.Locale(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House}
+	return layouts.PageView{
+		Title: title, Locale: read.Locale(c.Request()), Path: path, ServerTime: s.Hub.Clock().Now(), House: s.House,
+	}
 }
 
 // errorPage tells a person what did not work. It must not fail for the reason it tells of.
@@ -118,7 +123,8 @@ func (s *Server) flash(c echo.Context, kind components.NoticeKind, text string) 
 	return nil
 }
 
-// takeFlash takes the message that the request before has left. Pages for visitors without a session have none.
+// takeFlash takes the message that the request before has left. Pages for visitors without a
+// session have none.
 func (s *Server) takeFlash(c echo.Context) *components.Notice {
 	if !logOf(c).session || c.Request().Method == http.MethodHead {
 		return nil

@@ -59,10 +59,13 @@ func liveURL(view, locale string, ids ...int64) string {
 	for i, id := range ids {
 		texts[i] = strconv.FormatInt(id, 10)
 	}
-	return pathLive + "?" + url.Values{"view": {view}, "auctions": {strings.Join(texts, ",")}, "locale": {locale}}.Encode()
+	return pathLive + "?" + url.Values{
+		"view": {view}, "auctions": {strings.Join(texts, ",")}, "locale": {locale},
+	}.Encode()
 }
 
-// watched reads which auctions a stream is to carry, each once, and checks that there are such auctions.
+// watched reads which auctions a stream is to carry, each once, and checks that there are such
+// auctions.
 func (s *Server) watched(c echo.Context, values url.Values) ([]int64, error) {
 	ids, err := read.AuctionIDs(values)
 	if err != nil {
@@ -79,7 +82,8 @@ func (s *Server) known(c echo.Context, ids []int64) error {
 	return err
 }
 
-// drawLive draws an update for all viewers of a view and locale at once. What cannot be drawn is not sent: the next update may.
+// drawLive draws an update for all viewers of a view and locale at once. What cannot be drawn is
+// not sent: the next update may.
 func (s *Server) drawLive(view, locale string, u auction.Update, now time.Time) []byte {
 	var drawing templ.Component
 	lot := fragments.LotView{State: u.State, Locale: locale, Now: now, Since: u.Since, Confirmed: u.Confirmed}

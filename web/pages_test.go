@@ -67,7 +67,9 @@ func (b *browser) submit(target string, fields map[string]string, more ...ask) a
 	for name, value := range fields {
 		form.Set(name, value)
 	}
-	more = append(more, header("Content-Type", "application/x-www-form-urlencoded"), header("Sec-Fetch-Site", "same-origin"))
+	more = append(
+		more, header("Content-Type", "application/x-www-form-urlencoded"), header("Sec-Fetch-Site", "same-origin"),
+	)
 	return b.keep(b.send(http.MethodPost, target, strings.NewReader(form.Encode()), b.asks(more)...))
 }
 
@@ -85,7 +87,9 @@ var script = header("HX-Request", "true")
 func (h *house) signedUp(email string) (*browser, int64) {
 	h.Helper()
 	b := h.browser()
-	answer := b.submit("/signup", map[string]string{"name": "Somebody Secret", "email": email, "password": "a good long password"})
+	answer := b.submit(
+		"/signup", map[string]string{"name": "Somebody Secret", "email": email, "password": "a good long password"},
+	)
 	answer.status(h, http.StatusSeeOther)
 	person, err := h.people.ByEmail(h.Context(), email)
 	if err != nil {
@@ -142,7 +146,8 @@ func TestSigningUpInAndOut(t *testing.T) {
 		t.Fatalf("cookie is %+v", first)
 	}
 	var stored string
-	if err := h.pool.QueryRow(t.Context(), "SELECT token FROM sessions").Scan(&stored); err != nil || stored == first.Value {
+	if err := h.pool.QueryRow(t.Context(), "SELECT token FROM sessions").Scan(&stored); err != nil ||
+		stored == first.Value {
 		t.Errorf("the session is stored as %q (%v); it must be hashed", stored, err)
 	}
 	b.get("/me").page(t, 200).has(t, "Welcome to the house", "ana@example.com", "Somebody Secret")
@@ -158,14 +163,19 @@ func TestSigningUpInAndOut(t *testing.T) {
 	stolen.cookies[first.Name] = first
 	stolen.toSignIn("/me")
 
-	b.submit("/signin", map[string]string{"email": "ANA@example.com", "password": "a good long password", "next": "/me/bids?cursor="}).status(t, 303)
+	b.submit(
+		"/signin",
+		map[string]string{"email": "ANA@example.com", "password": "a good long password", "next": "/me/bids?cursor="},
+	).status(t, 303)
 	again := b.cookies["martelo_session"]
 	if again == nil || again.Value == first.Value {
 		t.Error("signing in must begin a session of another name")
 	}
 	b.get("/me").page(t, 200)
 	// A second sign-in in the same browser renews the name once more.
-	b.submit("/signin", map[string]string{"email": "ana@example.com", "password": "a good long password"}).status(t, 303)
+	b.submit(
+		"/signin", map[string]string{"email": "ana@example.com", "password": "a good long password"},
+	).status(t, 303)
 	if b.cookies["martelo_session"].Value == again.Value {
 		t.Error("the session kept its name over a sign-in")
 	}
@@ -178,12 +188,16 @@ func TestSignInDoesNotTellWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.signedUp("ana@example.com")
-	for _, email := range []string{"ana@example.com", "nobody@example.com", "\x00", "<b>@x", strings.Repeat("a", 5000) + "@x.org"} {
+	for _, email := range []string{
+		"ana@example.com", "nobody@example.com", "\x00", "<b>@x", strings.Repeat("a", 5000) + "@x.org",
+	} {
 		answer := h.browser().submit("/signin", map[string]string{"email": email, "password": "wrong password"})
 		answer.page(t, 401).has(t, "The e-mail or password is wrong.")
 		answer.lacks(t, "<b>@x")
 	}
-	h.browser().submit("/signup", map[string]string{"name": "B", "email": "ANA@example.com", "password": "a good long password"}).page(t, 422).has(t, "already")
+	h.browser().submit(
+		"/signup", map[string]string{"name": "B", "email": "ANA@example.com", "password": "a good long password"},
+	).page(t, 422).has(t, "already")
 	for field, form := range map[string]map[string]string{
 		"password": {"name": "B", "email": "b@example.com", "password": "short"},
 		"email":    {"name": "B", "email": "b at example", "password": "a good long password"},
@@ -195,7 +209,9 @@ func TestSignInDoesNotTellWhoHasAnAccount(t *testing.T) {
 		h.browser().submit("/signin", map[string]string{"email": "ana@example.com", "password": "wrong password"})
 	}
 	h.holdBack()
-	limited := h.browser().submit("/signin", map[string]string{"email": "ana@example.com", "password": "a good long password"})
+	limited := h.browser().submit(
+		"/signin", map[string]string{"email": "ana@example.com", "password": "a good long password"},
+	)
 	limited.page(t, 429).has(t, "Too many tries", "in 15 minutes")
 	if limited.Header().Get("Retry-After") == "" {
 		t.Error("429 without Retry-After")
@@ -204,7 +220,9 @@ func TestSignInDoesNotTellWhoHasAnAccount(t *testing.T) {
 
 func TestPasswordLengthIsOneNumber(t *testing.T) {
 	if pages.PasswordLengthMin != account.PasswordLengthMin {
-		t.Errorf("the page asks for %d characters, the house for %d", pages.PasswordLengthMin, account.PasswordLengthMin)
+		t.Errorf(
+			"the page asks for %d characters, the house for %d", pages.PasswordLengthMin, account.PasswordLengthMin,
+		)
 	}
 }
 
@@ -213,7 +231,9 @@ func TestLookingLeavesNoTrace(t *testing.T) {
 	h := open(t)
 	id := h.lot()
 	before := h.state()
-	for _, path := range []string{"/", "/auctions", auctionPath(id), bidsOf(id), "/signin", "/signup", "/nothing", "/me"} {
+	for _, path := range []string{
+		"/", "/auctions", auctionPath(id), bidsOf(id), "/signin", "/signup", "/nothing", "/me",
+	} {
 		if answer := h.browser().get(path); len(answer.Result().Cookies()) > 0 {
 			t.Errorf("%s sets a cookie", path)
 		}
@@ -233,10 +253,14 @@ func TestForwardingStaysInTheHouse(t *testing.T) {
 	h := open(t)
 	h.signedUp("ana@example.com")
 	for next, want := range map[string]string{
-		"": "/", "/me": "/me", "/auctions?q=a&sort=price": "/auctions?q=a&sort=price", "https://evil.test/": "/", "//evil.test": "/", `/\evil.test`: "/", `\\evil.test`: "/",
-		"javascript:alert(1)": "/", "/\tevil": "/", "/a\r\nSet-Cookie: x=y": "/", "evil.test": "/", "http:/evil.test": "/", "/%0d%0a": "/%0d%0a", "////evil.test": "/",
+		"": "/", "/me": "/me", "/auctions?q=a&sort=price": "/auctions?q=a&sort=price", "https://evil.test/": "/",
+		"//evil.test": "/", `/\evil.test`: "/", `\\evil.test`: "/",
+		"javascript:alert(1)": "/", "/\tevil": "/", "/a\r\nSet-Cookie: x=y": "/", "evil.test": "/",
+		"http:/evil.test": "/", "/%0d%0a": "/%0d%0a", "////evil.test": "/",
 	} {
-		answer := h.browser().submit("/signin", map[string]string{"email": "ana@example.com", "password": "a good long password", "next": next})
+		answer := h.browser().submit(
+			"/signin", map[string]string{"email": "ana@example.com", "password": "a good long password", "next": next},
+		)
 		answer.status(t, 303)
 		if got := answer.Header().Get("Location"); got != want {
 			t.Errorf("next %q leads to %q, want %q", next, got, want)
@@ -263,7 +287,8 @@ func TestOneAddressThreeRepresentations(t *testing.T) {
 		}
 	}
 	for accept, html := range map[string]bool{
-		"": false, "*/*": false, "application/json": false, "text/html": true, "TEXT/HTML;q=0.1": true, "application/json, text/html": true, "text/*": false, "text/htm": false,
+		"": false, "*/*": false, "application/json": false, "text/html": true, "TEXT/HTML;q=0.1": true,
+		"application/json, text/html": true, "text/*": false, "text/htm": false,
 	} {
 		answer := h.get("/auctions", header("Accept", accept))
 		if got := strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html"); got != html {
@@ -303,11 +328,17 @@ func TestABidFromThePage(t *testing.T) {
 		t.Error("the answer must bring a fresh key")
 	}
 	b.submit(bidsOf(id), good, script).page(t, 200).has(t, "counted once")
-	b.submit(bidsOf(id), map[string]string{"key": first, "amount": "5000"}, script).page(t, 422).has(t, "used for another bid")
+	b.submit(
+		bidsOf(id), map[string]string{"key": first, "amount": "5000"}, script,
+	).page(t, 422).has(t, "used for another bid")
 	low := b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1015"}, script)
 	low.page(t, 409).has(t, "highest bidder already", "Nothing more was bid")
-	b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1e3"}, script).page(t, 422).has(t, "for example 1,250.00", "data-wrong")
-	b.submit(bidsOf(id), map[string]string{"key": "x", "amount": "1500"}, script).page(t, 400).has(t, "could not be read")
+	b.submit(
+		bidsOf(id), map[string]string{"key": second, "amount": "1e3"}, script,
+	).page(t, 422).has(t, "for example 1,250.00", "data-wrong")
+	b.submit(
+		bidsOf(id), map[string]string{"key": "x", "amount": "1500"}, script,
+	).page(t, 400).has(t, "could not be read")
 	h.other.bidOn(h, id, "1100")
 	quick := b.submit(bidsOf(id), map[string]string{"key": second, "amount": "1010", "quick": "1200.00"}, script)
 	quick.page(t, 200).has(t, "you are the highest bidder")
@@ -344,7 +375,8 @@ func TestABidThatIsRefusedOnThePage(t *testing.T) {
 	b.submit("/auctions/x/bids", form()).page(t, 404)
 	h.exec("UPDATE users SET role = 'seller' WHERE id = $1", me)
 	own := b.submit("/auctions", map[string]string{
-		"key": uuid.NewString(), "title": "Mine", "currency": "EUR", "startPrice": "1", "minIncrement": "1", "zone": "UTC", "endTime": "2030-01-01T00:00", "step": "publish",
+		"key": uuid.NewString(), "title": "Mine", "currency": "EUR", "startPrice": "1", "minIncrement": "1",
+		"zone": "UTC", "endTime": "2030-01-01T00:00", "step": "publish",
 	})
 	own.status(t, 303)
 	b.submit(own.Header().Get("Location")+"/bids", form(), script).page(t, 403).has(t, "own lot")
@@ -373,21 +405,29 @@ func TestCreatingInSteps(t *testing.T) {
 	b.get("/auctions/new").page(t, 403)
 	b.submit("/me/selling", nil).status(t, 303)
 	form := map[string]string{
-		"key": keyIn(t, b.get("/auctions/new").page(t, 200)), "title": "Uhr <script>alert(1)</script>", "description": "Alt.\n\nSchön.", "currency": "EUR",
-		"startPrice": "1000", "minIncrement": "10.50", "zone": "Europe/Berlin", "endTime": "2030-10-27T02:30", "softClose": "on", "windowMinutes": "2", "extendMinutes": "3", "step": "review",
+		"key": keyIn(t, b.get("/auctions/new").page(t, 200)), "title": "Uhr <script>alert(1)</script>",
+		"description": "Alt.\n\nSchön.", "currency": "EUR",
+		"startPrice": "1000", "minIncrement": "10.50", "zone": "Europe/Berlin", "endTime": "2030-10-27T02:30",
+		"softClose": "on", "windowMinutes": "2", "extendMinutes": "3", "step": "review",
 	}
 	// The clocks show 02:30 twice that night: which is meant is asked, and named afterwards.
-	b.submit("/auctions", form).page(t, 422).has(t, "Bidding ends: Clocks in Europe/Berlin show this time twice", "The first 02:30 (UTC+02:00)",
+	b.submit(
+		"/auctions", form,
+	).page(t, 422).has(t, "Bidding ends: Clocks in Europe/Berlin show this time twice", "The first 02:30 (UTC+02:00)",
 		`value="endOffset=+02:00"`, "The second 02:30 (UTC+01:00)", `value="endOffset=+01:00"`)
 	form["choice"] = "endOffset=+01:00"
-	b.follow(b.submit("/auctions", form)).page(t, 200).has(t, "UTC+01:00", "01:30:00 UTC", `name="endOffset" value="+01:00"`)
+	b.follow(b.submit("/auctions", form)).page(t, 200).has(
+		t, "UTC+01:00", "01:30:00 UTC", `name="endOffset" value="+01:00"`,
+	)
 	form["choice"] = "endOffset=+02:00"
 	review := b.follow(b.submit("/auctions", form))
 	review.page(t, 200).has(t, "UTC+02:00", "00:30:00 UTC", "&lt;script&gt;", "Europe/Berlin", "3 minutes")
 	review.lacks(t, "<script>alert")
 	delete(form, "choice")
 	form["endOffset"], form["step"] = "+02:00", "edit"
-	b.follow(b.submit("/auctions", form)).page(t, 200).has(t, `value="2030-10-27T02:30"`, `value="10.50"`, "Alt.\n\nSchön.")
+	b.follow(b.submit("/auctions", form)).page(t, 200).has(
+		t, `value="2030-10-27T02:30"`, `value="10.50"`, "Alt.\n\nSchön.",
+	)
 	form["step"] = "publish"
 	first, second := b.submit("/auctions", form), b.submit("/auctions", form)
 	first.status(t, 303)
@@ -396,7 +436,8 @@ func TestCreatingInSteps(t *testing.T) {
 		t.Errorf("sending the form twice opened %q and %q", path, second.Header().Get("Location"))
 	}
 	opened := h.get(path).json(t)
-	if opened["endTime"] != "2030-10-27T00:30:00.000000Z" || opened["sellerId"] != float64(me) || opened["minIncrement"] != "10.50" {
+	if opened["endTime"] != "2030-10-27T00:30:00.000000Z" || opened["sellerId"] != float64(me) ||
+		opened["minIncrement"] != "10.50" {
 		t.Errorf("opened %v", opened)
 	}
 	if soft := opened["softClose"].(map[string]any); soft["windowSeconds"] != 120.0 || soft["extendSeconds"] != 180.0 {
@@ -426,13 +467,15 @@ func TestCreatingInSteps(t *testing.T) {
 		}
 		wrong[c.field], wrong["step"], wrong["key"] = c.value, "publish", uuid.NewString()
 		answer := b.submit("/auctions", wrong)
-		if answer.Code != 422 || !strings.Contains(answer.Body.String(), c.problem) || !strings.Contains(answer.Body.String(), "Alt.") {
+		if answer.Code != 422 || !strings.Contains(answer.Body.String(), c.problem) ||
+			!strings.Contains(answer.Body.String(), "Alt.") {
 			t.Errorf("%s: %d, want %q and all that was typed in\n%.2000s", name, answer.Code, c.problem, answer.Body)
 		}
 	}
 }
 
-// The lane is chosen where the house offers it, said back before anything is published, and kept through every step.
+// The lane is chosen where the house offers it, said back before anything is published, and kept
+// through every step.
 func TestChoosingTheLane(t *testing.T) {
 	t.Parallel()
 	for _, offered := range []bool{false, true} {
@@ -440,7 +483,8 @@ func TestChoosingTheLane(t *testing.T) {
 		h := openOn(t, dbtest.URL(t), store, func(o *auctioneer.Options) {
 			if offered {
 				o.Hot = hot.New(hot.Options{
-					Database: o.Database, Redis: store, House: dbtest.Identity(t, o.Database, store), Log: o.Log, Metrics: o.Metrics,
+					Database: o.Database, Redis: store, House: dbtest.Identity(t, o.Database, store), Log: o.Log,
+					Metrics: o.Metrics,
 				})
 				t.Cleanup(func() { _ = o.Hot.Close() })
 			}
@@ -454,7 +498,8 @@ func TestChoosingTheLane(t *testing.T) {
 		}
 		empty.has(t, `<option value="standard" selected>`)
 		form := map[string]string{
-			"key": keyIn(t, empty), "title": "Uhr", "currency": "EUR", "startPrice": "1000", "minIncrement": "10", "zone": "UTC",
+			"key": keyIn(t, empty), "title": "Uhr", "currency": "EUR", "startPrice": "1000", "minIncrement": "10",
+			"zone":    "UTC",
 			"endTime": "2030-10-27T02:30", "lane": "hot", "step": "review",
 		}
 		b.follow(b.submit("/auctions", form)).page(t, 200).has(t, "Hot: for a lot", `name="lane" value="hot"`)
@@ -465,7 +510,9 @@ func TestChoosingTheLane(t *testing.T) {
 		delete(form, "lane")
 		form["key"] = uuid.NewString()
 		b.submit("/auctions", form)
-		if lanes := h.texts(`SELECT lane FROM auctions ORDER BY id`); !slices.Equal(lanes, []string{"hot", "standard"}) {
+		if lanes := h.texts(
+			`SELECT lane FROM auctions ORDER BY id`,
+		); !slices.Equal(lanes, []string{"hot", "standard"}) {
 			t.Errorf("opened in the lanes %v", lanes)
 		}
 	}
@@ -478,7 +525,8 @@ func TestSelling(t *testing.T) {
 	b.submit("/me/selling", nil).page(t, 403)
 	h.exec("UPDATE users SET role = 'seller' WHERE id = $1", me)
 	published := b.submit("/auctions", map[string]string{
-		"key": uuid.NewString(), "title": "Mine", "currency": "USD", "startPrice": "1", "minIncrement": "1", "zone": "UTC", "endTime": "2030-01-01T00:00", "step": "publish",
+		"key": uuid.NewString(), "title": "Mine", "currency": "USD", "startPrice": "1", "minIncrement": "1",
+		"zone": "UTC", "endTime": "2030-01-01T00:00", "step": "publish",
 	})
 	published.status(t, 303)
 	path := published.Header().Get("Location")
@@ -509,7 +557,9 @@ func TestTokensFromThePage(t *testing.T) {
 	if bid := h.bid(id, who{token: token}, 5000).json(t); bid["bidderId"] != float64(me) {
 		t.Errorf("the token bids as %v", bid)
 	}
-	b.submit("/me/tokens", map[string]string{"name": strings.Repeat("x", 101)}).page(t, 422).has(t, "at most 100 characters")
+	b.submit(
+		"/me/tokens", map[string]string{"name": strings.Repeat("x", 101)},
+	).page(t, 422).has(t, "at most 100 characters")
 	revoke := regexp.MustCompile(`/me/tokens/\d+/revoke`).FindString(made.Body.String())
 	other, _ := h.signedUp("eva@example.com")
 	other.submit(revoke, nil).page(t, 404)
@@ -549,8 +599,10 @@ func TestHostileWordsAndPrivateOnesStayWhereTheyBelong(t *testing.T) {
 	h.exec("UPDATE users SET name = $2 WHERE id = $1", me, "Privy Bidder")
 	stranger := h.browser()
 	for _, path := range []string{
-		"/", "/auctions?q=" + url.QueryEscape(hostile), "/auctions?seller=" + strconv.FormatInt(h.seller.id, 10), auctionPath(id), bidsOf(id),
-		"/signin?next=" + url.QueryEscape("/"+hostile), "/nothing/" + url.PathEscape(hostile), "/auctions?status=" + url.QueryEscape(hostile),
+		"/", "/auctions?q=" + url.QueryEscape(hostile), "/auctions?seller=" + strconv.FormatInt(h.seller.id, 10),
+		auctionPath(id), bidsOf(id),
+		"/signin?next=" + url.QueryEscape("/"+hostile), "/nothing/" + url.PathEscape(hostile),
+		"/auctions?status=" + url.QueryEscape(hostile),
 	} {
 		for _, asks := range [][]ask{nil, {script}} {
 			stranger.get(path, asks...).lacks(t, "<script>alert", "<img src=x", "Privy Bidder", "secret@example.com")
@@ -566,7 +618,8 @@ func TestMoneyInTheReadersWay(t *testing.T) {
 	h := open(t)
 	id := h.lot(func(d map[string]any) { d["currency"] = "EUR" })
 	for language, want := range map[string]string{
-		"": "€1,000.00", "de-DE,de;q=0.9,en;q=0.8": "1.000,00\u00a0€", "pt-BR": "€\u00a01.000,00", "xx": "€1,000.00", "en-GB": "€1,000.00", strings.Repeat("de,", 500): "€1,000.00", "*;q=\x00": "€1,000.00",
+		"": "€1,000.00", "de-DE,de;q=0.9,en;q=0.8": "1.000,00\u00a0€", "pt-BR": "€\u00a01.000,00", "xx": "€1,000.00",
+		"en-GB": "€1,000.00", strings.Repeat("de,", 500): "€1,000.00", "*;q=\x00": "€1,000.00",
 	} {
 		h.browser().get(auctionPath(id), header("Accept-Language", language)).page(t, 200).has(t, want)
 	}

@@ -61,8 +61,8 @@ type problem struct {
 	// fields are those that are refused, if that is the problem.
 	fields refusal.FieldErrors
 
-	// page tells which words an error page has of it, and atForm that the form which was refused says
-	// it, so that there is no error page.
+	// page tells which words an error page has of it, and atForm that the form which was refused
+	// says it, so that there is no error page.
 	page   pageWords
 	atForm bool
 
@@ -83,7 +83,8 @@ const (
 	ownWords
 )
 
-// plainProblems are the errors that need no figures, and what each means. The first that fits counts.
+// plainProblems are the errors that need no figures, and what each means. The first that fits
+// counts.
 var plainProblems = []struct {
 	err        error
 	status     int
@@ -140,14 +141,15 @@ func describe(err error) problem {
 	// Last, since the answer to a bid may fail beside the bid itself, which is what counts.
 	if errors.Is(err, auction.ErrUnavailable) {
 		return problem{
-			status: http.StatusServiceUnavailable, code: "unavailable", says: "unavailable", retryAfter: retryUnavailable,
+			status: http.StatusServiceUnavailable, code: "unavailable", says: "unavailable",
+			retryAfter: retryUnavailable,
 		}
 	}
 	return problem{status: http.StatusInternalServerError, code: "internal_error", says: "fault", fault: true}
 }
 
-// describeFigures describes the errors that carry figures or reasons. The figures have the contract's
-// names.
+// describeFigures describes the errors that carry figures or reasons. The figures have the
+// contract's names.
 func describeFigures(err error) (problem, bool) {
 	var (
 		malformed  read.MalformedError
@@ -241,8 +243,8 @@ func (p problem) words(l words.Language) words.Problem {
 	return said
 }
 
-// forForm is what a form says that was refused: its fields' problems, or the one that concerns all of
-// it. It is nil for what no form says.
+// forForm is what a form says that was refused: its fields' problems, or the one that concerns all
+// of it. It is nil for what no form says.
 func (p problem) forForm(l words.Language) components.Problems {
 	if !p.atForm {
 		return nil
@@ -297,7 +299,8 @@ func (p problem) json() problemJSON {
 	return written
 }
 
-// figure writes an amount or a moment as the contract does, "" if the problem has none of this name.
+// figure writes an amount or a moment as the contract does, "" if the problem has none of this
+// name.
 func (p problem) figure(name string) string {
 	switch f := p.figures[name].(type) {
 	case money.Amount:
@@ -308,7 +311,8 @@ func (p problem) figure(name string) string {
 	return ""
 }
 
-// answerError answers what a handler refused or failed at: with a page for people, with a problem for programs.
+// answerError answers what a handler refused or failed at: with a page for people, with a problem
+// for programs.
 func (s *Server) answerError(err error, c echo.Context) {
 	p := s.logProblem(c, err)
 	if c.Response().Committed {
@@ -365,7 +369,8 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }
 
-// wholeWait is how long to wait, rounded up to what a person counts: seconds, and minutes from two on.
+// wholeWait is how long to wait, rounded up to what a person counts: seconds, and minutes from two
+// on.
 func wholeWait(wait time.Duration) time.Duration {
 	wait = max(time.Second, (wait + time.Second - 1).Truncate(time.Second))
 	if wait > 2*time.Minute {

@@ -13,8 +13,8 @@ import (
 	"martelo/web/read"
 )
 
-// Whatever is refused has words in the table of each language: a title and a detail for programs, and
-// a sentence for each form.
+// Whatever is refused has words in the table of each language: a title and a detail for programs,
+// and a sentence for each form.
 func TestEveryProblemHasWords(t *testing.T) {
 	low := money.FromMinor(100, money.MustCurrency("USD"))
 	errs := []error{

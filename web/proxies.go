@@ -38,7 +38,8 @@ func (s *Server) watchProxies() echo.MiddlewareFunc {
 			if len(r.Header.Values(echo.HeaderXForwardedFor)) > 0 && !s.trusts(r.RemoteAddr) {
 				ignored.Inc()
 				told.Do(func() {
-					s.Log.Warn("a request came through a proxy that is not trusted: name its network in TRUSTED_PROXIES, "+
+					s.Log.Warn("a request came through a proxy that is not trusted: name its network in "+
+						"TRUSTED_PROXIES, "+
 						"or all its visitors count as one address", "proxy", r.RemoteAddr)
 				})
 			}

@@ -12,9 +12,10 @@ import (
 	"martelo/web/read"
 )
 
-// formOf reads a form that acts in somebody's name. It returns what read.Form returns, and errOtherViewer for a form that
-// names another viewer than the one who sends it: it was opened before somebody else signed in in the same browser.
-// Forms that programs make need not name anybody.
+// formOf reads a form that acts in somebody's name. It returns what read.Form returns, and
+// errOtherViewer for a form that names another viewer than the one who sends it: it was opened
+// before somebody else signed in in the same browser. Forms that programs make need not name
+// anybody.
 func (s *Server) formOf(c echo.Context) (url.Values, error) {
 	values, err := read.Form(c.Request())
 	if err != nil || !values.Has(components.FieldViewer) {

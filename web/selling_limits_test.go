@@ -11,10 +11,14 @@ import (
 )
 
 func draftOf(title string) map[string]any {
-	return map[string]any{"title": title, "startPrice": "1.00", "minIncrement": "1.00", "endTime": time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)}
+	return map[string]any{
+		"title": title, "startPrice": "1.00", "minIncrement": "1.00",
+		"endTime": time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339),
+	}
 }
 
-// A key opens one auction: the same draft again is that auction, also when its copies race; another is refused.
+// A key opens one auction: the same draft again is that auction, also when its copies race; another
+// is refused.
 func TestAKeyOpensOneAuction(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -31,14 +35,17 @@ func TestAKeyOpensOneAuction(t *testing.T) {
 		}
 	}
 	for field, other := range map[string]any{
-		"title": "Second", "description": "x", "startPrice": "2.00", "minIncrement": "0.50", "currency": "EUR", "endTime": "2030-01-02T00:00:00Z",
-		"lane": "hot", "startTime": "2029-01-01T00:00:00Z", "softClose": map[string]int{"windowSeconds": 1, "extendSeconds": 1},
+		"title": "Second", "description": "x", "startPrice": "2.00", "minIncrement": "0.50", "currency": "EUR",
+		"endTime": "2030-01-02T00:00:00Z",
+		"lane":    "hot", "startTime": "2029-01-01T00:00:00Z",
+		"softClose": map[string]int{"windowSeconds": 1, "extendSeconds": 1},
 	} {
 		draft := draftOf("First")
 		draft[field] = other
 		h.post("/auctions", h.seller, draft, once).problem(t, 422, "idempotency_key_reused")
 	}
-	if again := h.post("/auctions", h.seller, draftOf("First"), once); again.Code != 201 || again.json(t)["id"] != ids[0] {
+	if again := h.post("/auctions", h.seller, draftOf("First"), once); again.Code != 201 ||
+		again.json(t)["id"] != ids[0] {
 		t.Errorf("the same again is %d %s", again.Code, again.Body)
 	}
 	h.post("/auctions", h.admin, draftOf("Second"), once).status(t, 201) // keys are each seller's own

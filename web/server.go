@@ -1,5 +1,5 @@
-// Package web has the handlers: each reads a request, asks the rooms that know, and answers in JSON, with a
-// page or with a fragment of one. One URL has them all; what a client accepts decides.
+// Package web has the handlers: each reads a request, asks the rooms that know, and answers in
+// JSON, with a page or with a fragment of one. One URL has them all; what a client accepts decides.
 package web
 
 import (
@@ -30,7 +30,8 @@ import (
 const (
 	// readHeaderWithin bounds a client that opens a connection and dawdles.
 	readHeaderWithin = 5 * time.Second
-	// writeWithin bounds a client that does not read its answer. Live streams have deadlines of their own for each write.
+	// writeWithin bounds a client that does not read its answer. Live streams have deadlines of
+	// their own for each write.
 	writeWithin = 30 * time.Second
 	// idleFor is how long a connection without a request is kept.
 	idleFor = 2 * time.Minute
@@ -53,9 +54,11 @@ type Deps struct {
 	// Hub is the live side of the node.
 	Hub *live.Hub
 
-	// PublicURL is where browsers find the house; nil while that is whatever host they ask for, without TLS.
+	// PublicURL is where browsers find the house; nil while that is whatever host they ask for,
+	// without TLS.
 	PublicURL *url.URL
-	// TrustedProxies are the networks whose X-Forwarded-For is believed; none: the connection's own address counts.
+	// TrustedProxies are the networks whose X-Forwarded-For is believed; none: the connection's own
+	// address counts.
 	TrustedProxies []netip.Prefix
 	// House is where the operator's own pages are: terms, privacy, imprint.
 	House layouts.HouseLinks
@@ -110,7 +113,8 @@ func New(deps Deps) *Server {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
-// HTTP is the listener's half: a server without a limit on the time of an answer, since live streams go on for as long as somebody watches.
+// HTTP is the listener's half: a server without a limit on the time of an answer, since live
+// streams go on for as long as somebody watches.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler: s, ReadHeaderTimeout: readHeaderWithin, IdleTimeout: idleFor, MaxHeaderBytes: headerBytesMax,
@@ -118,7 +122,8 @@ func (s *Server) HTTP() *http.Server {
 	}
 }
 
-// Leave makes the node unready, so that whoever sends it visitors sends them elsewhere. It goes on answering.
+// Leave makes the node unready, so that whoever sends it visitors sends them elsewhere. It goes on
+// answering.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
 func (s *Server) routes() {

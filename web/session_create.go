@@ -76,7 +76,8 @@ func (s *Server) signInPage(c echo.Context, status int, view pages.SignInView) (
 	return s.page(c, status, pages.SignIn(view))
 }
 
-// beginSession signs somebody in, under a new name of the session: whoever knew the old one does not know this.
+// beginSession signs somebody in, under a new name of the session: whoever knew the old one does
+// not know this.
 func (s *Server) beginSession(c echo.Context, person account.Person) error {
 	ctx, err := s.session(c)
 	if err != nil {

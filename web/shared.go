@@ -14,10 +14,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// sharedPages lets visitors who ask for the same page at the same time share one drawing of it, as bids share a commit: those who come
-// while it is being drawn wait for the next drawing. A drawing thus begins after everybody who gets it has asked, so nobody is shown
-// anything older than what they would have drawn alone; nothing is kept, and there is nothing to invalidate. A lone visitor waits
-// for nobody. The zero value is ready.
+// sharedPages lets visitors who ask for the same page at the same time share one drawing of it, as
+// bids share a commit: those who come while it is being drawn wait for the next drawing. A drawing
+// thus begins after everybody who gets it has asked, so nobody is shown anything older than what
+// they would have drawn alone; nothing is kept, and there is nothing to invalidate. A lone visitor
+// waits for nobody. The zero value is ready.
 //
 // While many come, a page is drawn at most once in drawEvery.
 type sharedPages struct {
@@ -30,8 +31,8 @@ type sharedPage struct {
 	next *sharedDrawing // begins after that; nil when nobody waits
 }
 
-// drawEvery is how far apart the drawings of one page begin at least while visitors wait for the next. It costs them a wait that nobody
-// notices, and leaves the processor to those who bid.
+// drawEvery is how far apart the drawings of one page begin at least while visitors wait for the
+// next. It costs them a wait that nobody notices, and leaves the processor to those who bid.
 const drawEvery = 10 * time.Millisecond
 
 // sharedDrawing is a page drawn once for several. What it holds is not changed once done is closed.
@@ -64,7 +65,8 @@ func (s *sharedPages) draw(key string, draw func() (int, *content, error)) (int,
 	return d.status, d.html, d.err
 }
 
-// join finds the drawing to wait for, or says that it is the caller's to make, after the one before.
+// join finds the drawing to wait for, or says that it is the caller's to make, after the one
+// before.
 func (s *sharedPages) join(key string) (d, before *sharedDrawing, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +110,8 @@ func (s *sharedPages) leave(key string, d *sharedDrawing) {
 // drawing makes what an answer shows, and its status.
 type drawing func() (status int, drawn templ.Component, err error)
 
-// sharedPage answers with a page that is the same for every visitor who asks for the same address in the same locale.
-// Visitors share its drawing; whoever may be somebody gets one of their own.
+// sharedPage answers with a page that is the same for every visitor who asks for the same address
+// in the same locale. Visitors share its drawing; whoever may be somebody gets one of their own.
 func (s *Server) sharedPage(c echo.Context, draw drawing) error {
 	return s.shareDrawing(c, "page", draw)
 }

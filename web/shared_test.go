@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Whoever asks while a page is being drawn gets the next drawing, which began after they had asked, and all of them get the same one.
+// Whoever asks while a page is being drawn gets the next drawing, which began after they had asked,
+// and all of them get the same one.
 func TestVisitorsShareADrawingThatBeganAfterTheyAsked(t *testing.T) {
 	t.Parallel()
 	const visitors = 50
@@ -68,7 +69,8 @@ func TestVisitorsShareADrawingThatBeganAfterTheyAsked(t *testing.T) {
 	}
 }
 
-// A drawing that fails, or breaks off, is everybody's failure and nobody's hang, and the next one is made anew.
+// A drawing that fails, or breaks off, is everybody's failure and nobody's hang, and the next one
+// is made anew.
 func TestASharedDrawingThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	var shared sharedPages

@@ -38,18 +38,23 @@ func TestSigningUpAndIn(t *testing.T) {
 		t.Errorf("%+v %v", again, err)
 	}
 	for email, password := range map[string]string{
-		"ana@example.com": "a good long passworD", "eva@example.com": "a good long password", "": "", "a\x00b@c": "x", "\xff@x": "x", "ana@example.com\n": strings.Repeat("x", 1<<16),
+		"ana@example.com": "a good long passworD", "eva@example.com": "a good long password", "": "", "a\x00b@c": "x",
+		"\xff@x": "x", "ana@example.com\n": strings.Repeat("x", 1<<16),
 	} {
 		if _, err := p.SignIn(t.Context(), email, password); !errors.Is(err, account.ErrWrongPassword) {
 			t.Errorf("%q signs in: %v", email, err)
 		}
 	}
 	var wrong refusal.FieldErrors
-	if _, err := p.SignUp(t.Context(), account.Account{Email: "ANA@EXAMPLE.com", Name: "B", Password: "another password"}); !errors.As(err, &wrong) || wrong[0].Field != "email" {
+	if _, err := p.SignUp(
+		t.Context(), account.Account{Email: "ANA@EXAMPLE.com", Name: "B", Password: "another password"},
+	); !errors.As(err, &wrong) || wrong[0].Field != "email" {
 		t.Errorf("an address twice: %v", err)
 	}
 	// An accent is one character or two, depending on the system it was typed on.
-	if _, err := p.SignUp(t.Context(), account.Account{Email: "jose@example.com", Name: "José", Password: "contrasen\u0303a"}); err != nil {
+	if _, err := p.SignUp(
+		t.Context(), account.Account{Email: "jose@example.com", Name: "José", Password: "contrasen\u0303a"},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.SignIn(t.Context(), "jose@example.com", "contrase\u00f1a"); err != nil {
@@ -92,7 +97,13 @@ func TestWhatMakesNoAccount(t *testing.T) {
 			t.Errorf("%+v: %v, want a refusal of %s", a, err, c.field)
 		}
 	}
-	if _, err := p.SignUp(t.Context(), account.Account{Email: "x@y.z", Name: strings.Repeat("é", 100), Password: strings.Repeat("çé lá ", 33) + "éé", Role: account.RoleAdmin}); err != nil {
+	if _, err := p.SignUp(
+		t.Context(),
+		account.Account{
+			Email: "x@y.z", Name: strings.Repeat("é", 100), Password: strings.Repeat("çé lá ", 33) + "éé",
+			Role: account.RoleAdmin,
+		},
+	); err != nil {
 		t.Errorf("the longest account: %v", err)
 	}
 }
@@ -111,7 +122,8 @@ func TestACrowdSignsInOrIsToldToComeBack(t *testing.T) {
 	var all sync.WaitGroup
 	for range 12 {
 		all.Go(func() {
-			if _, err := p.SignIn(t.Context(), "ana@example.com", "a good long password"); err != nil && !errors.Is(err, auction.ErrUnavailable) {
+			if _, err := p.SignIn(t.Context(), "ana@example.com", "a good long password"); err != nil &&
+				!errors.Is(err, auction.ErrUnavailable) {
 				t.Errorf("in a crowd: %v", err)
 			}
 		})
@@ -137,12 +149,16 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if random, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, "mrt_")); err != nil || len(random) != 32 {
+	if random, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, "mrt_")); err != nil ||
+		len(random) != 32 {
 		t.Errorf("token is %q", token)
 	}
 	hash := sha256.Sum256([]byte(token))
 	var stored int
-	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM tokens t WHERE hash = $1 AND t::text NOT LIKE '%' || $2 || '%'", hash[:], token[4:]).Scan(&stored); err != nil || stored != 1 {
+	if err := pool.QueryRow(
+		t.Context(), "SELECT count(*) FROM tokens t WHERE hash = $1 AND t::text NOT LIKE '%' || $2 || '%'", hash[:],
+		token[4:],
+	).Scan(&stored); err != nil || stored != 1 {
 		t.Errorf("%d hashes are stored, %v", stored, err)
 	}
 	for _, node := range []*account.People{p, elsewhere} {
@@ -169,7 +185,10 @@ func TestTokens(t *testing.T) {
 	if _, err := p.ByToken(t.Context(), token); !errors.Is(err, account.ErrUnknownToken) {
 		t.Errorf("a revoked token: %v", err)
 	}
-	for _, bad := range []string{"", "mrt_", token + "x", token[:46], "mrt_" + strings.Repeat("A", 43), strings.Repeat("x", 1<<16), strings.ToUpper(token), "\x00"} {
+	for _, bad := range []string{
+		"", "mrt_", token + "x", token[:46], "mrt_" + strings.Repeat("A", 43), strings.Repeat("x", 1<<16),
+		strings.ToUpper(token), "\x00",
+	} {
 		if _, err := p.ByToken(t.Context(), bad); !errors.Is(err, account.ErrUnknownToken) {
 			t.Errorf("%.50q is a token: %v", bad, err)
 		}

@@ -61,5 +61,7 @@ func (p *People) KeepDevice(ctx context.Context, userID int64, secret string) (s
 	if err := p.queries.DeviceKeep(ctx, db.DeviceKeepParams{UserID: userID, Hash: hash}); err != nil {
 		return "", db.Unavailable(err)
 	}
-	return secret, db.Unavailable(p.queries.DevicesDeleteOldest(ctx, db.DevicesDeleteOldestParams{UserID: userID, RowLimit: devicesOfUserMax}))
+	return secret, db.Unavailable(
+		p.queries.DevicesDeleteOldest(ctx, db.DevicesDeleteOldestParams{UserID: userID, RowLimit: devicesOfUserMax}),
+	)
 }

@@ -30,7 +30,8 @@ func CanonicalEmail(typed string) Email {
 // tell.
 func plausibleEmail(email string) bool {
 	local, domain, found := strings.Cut(email, "@")
-	if !found || local == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsAny(email, " <>()[]\\,;:\"") {
+	if !found || local == "" || domain == "" || strings.Contains(domain, "@") ||
+		strings.ContainsAny(email, " <>()[]\\,;:\"") {
 		return false
 	}
 	n := utf8.RuneCountInString(email)

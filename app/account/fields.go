@@ -32,7 +32,8 @@ const (
 	FieldSellerName = "seller-name"
 )
 
-// clean brings the account into the form it is kept in and says what is wrong with it, in the order of the form.
+// clean brings the account into the form it is kept in and says what is wrong with it, in the order
+// of the form.
 func (a *Account) clean() refusal.FieldErrors {
 	var wrong refusal.FieldErrors
 	name, refused := cleanName(a.Name)
@@ -76,8 +77,8 @@ func refusePassword(password string, email Email, name string) refusal.Reason {
 	return easyToGuess(password, email, name)
 }
 
-// oneLine refuses what no reader can see or the database cannot hold: broken UTF-8, control characters, line ends, and the marks
-// that turn the direction of the text around them.
+// oneLine refuses what no reader can see or the database cannot hold: broken UTF-8, control
+// characters, line ends, and the marks that turn the direction of the text around them.
 func oneLine(text string) bool {
 	if !utf8.ValidString(text) {
 		return false

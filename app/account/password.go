@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// hashingMax passwords are hashed at once on a node, at 19 MiB each, so that a crowd at the door costs waiting and not memory.
+	// hashingMax passwords are hashed at once on a node, at 19 MiB each, so that a crowd at the
+	// door costs waiting and not memory.
 	hashingMax = 2
-	// hashesCollected is after how many hashes their memory is collected: a garbage collector that is tuned for bids would let hundreds of
-	// megabytes gather first.
+	// hashesCollected is after how many hashes their memory is collected: a garbage collector that
+	// is tuned for bids would let hundreds of megabytes gather first.
 	hashesCollected = 3
 	// hashingRest is how long nobody must hash before what is collected goes back to the system.
 	hashingRest = 2 * time.Second
@@ -28,7 +29,8 @@ const (
 )
 
 var hashParams = &argon2id.Params{
-	// OWASP's least for argon2id. More memory would lengthen the queue at the door sooner than an attacker's work.
+	// OWASP's least for argon2id. More memory would lengthen the queue at the door sooner than an
+	// attacker's work.
 	Memory:      19 * 1024, // KiB
 	Iterations:  2,
 	Parallelism: 1,
@@ -95,10 +97,12 @@ func (s *spentMemory) note() {
 	}
 }
 
-// samePassword lets one password typed on different systems be one: some send an accent as a character of its own (RFC 8265).
+// samePassword lets one password typed on different systems be one: some send an accent as a
+// character of its own (RFC 8265).
 func samePassword(password string) string { return norm.NFC.String(password) }
 
-// hashOfNobody makes, when it is first needed, the hash of a password that nobody knows, to compare with where there is no account.
+// hashOfNobody makes, when it is first needed, the hash of a password that nobody knows, to compare
+// with where there is no account.
 func hashOfNobody() func() string {
 	return sync.OnceValue(func() string {
 		hash, err := argon2id.CreateHash(rand.Text(), hashParams)

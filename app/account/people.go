@@ -1,8 +1,10 @@
-// Package account is the people of the house: who they are, how they prove it, and what they may do.
+// Package account is the people of the house: who they are, how they prove it, and what they may
+// do.
 //
-// Somebody who signs in has an e-mail address and a password; a bidder kept by a marketplace's own system has neither. Programs act
-// with tokens. What is asked on the way of every bid (whose token is this, is there such a bidder) is remembered for a while by
-// each node, so that a bid costs no query here.
+// Somebody who signs in has an e-mail address and a password; a bidder kept by a marketplace's own
+// system has neither. Programs act with tokens. What is asked on the way of every bid (whose token
+// is this, is there such a bidder) is remembered for a while by each node, so that a bid costs no
+// query here.
 package account
 
 import (
@@ -20,7 +22,8 @@ import (
 	"martelo/db"
 )
 
-// answerWithin bounds each question to PostgreSQL, so that one that has vanished is a refusal and not a hang.
+// answerWithin bounds each question to PostgreSQL, so that one that has vanished is a refusal and
+// not a hang.
 const answerWithin = 3 * time.Second
 
 // Role is what a person may do. Everybody may bid.
@@ -138,7 +141,8 @@ func (p *People) StartSelling(ctx context.Context, id int64, sellerName string) 
 	return nil
 }
 
-// AddBidder adds a bidder who is kept by a marketplace's own system, and returns the id. It returns refusal.FieldErrors.
+// AddBidder adds a bidder who is kept by a marketplace's own system, and returns the id. It returns
+// refusal.FieldErrors.
 func (p *People) AddBidder(ctx context.Context, name string) (int64, error) {
 	name, wrong := cleanName(name)
 	if wrong != nil {
@@ -162,7 +166,8 @@ type Account struct {
 	SellerName            string
 }
 
-// SignUp makes an account. It returns refusal.FieldErrors with what is wrong, an address that is taken among it.
+// SignUp makes an account. It returns refusal.FieldErrors with what is wrong, an address that is
+// taken among it.
 func (p *People) SignUp(ctx context.Context, a Account) (Person, error) {
 	return p.signUp(ctx, a, a.clean())
 }
@@ -201,7 +206,8 @@ func (p *People) signUp(ctx context.Context, a Account, wrong refusal.FieldError
 	return personOr(row, err)
 }
 
-// SignIn returns the person an e-mail address and a password belong to, or ErrWrongPassword. An address that nobody has takes as long.
+// SignIn returns the person an e-mail address and a password belong to, or ErrWrongPassword. An
+// address that nobody has takes as long.
 func (p *People) SignIn(ctx context.Context, email, password string) (Person, error) {
 	asking, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -225,7 +231,8 @@ func (p *People) SignIn(ctx context.Context, email, password string) (Person, er
 	return personOr(row, nil)
 }
 
-// userByEmail finds no rows for what cannot be an address, some of which PostgreSQL could not even read.
+// userByEmail finds no rows for what cannot be an address, some of which PostgreSQL could not even
+// read.
 func (p *People) userByEmail(ctx context.Context, email string) (db.User, error) {
 	canonical := CanonicalEmail(email)
 	if canonical == "" {
@@ -246,7 +253,8 @@ func personOr(row db.User, err error) (Person, error) {
 
 func person(row db.User) Person {
 	p := Person{
-		ID: row.ID, Name: row.Name, Role: Role(row.Role), CreatedAt: row.CreatedAt, SessionEpoch: row.SessionEpoch, Blocked: row.BlockedAt != nil,
+		ID: row.ID, Name: row.Name, Role: Role(row.Role), CreatedAt: row.CreatedAt, SessionEpoch: row.SessionEpoch,
+		Blocked: row.BlockedAt != nil,
 	}
 	if row.Email != nil {
 		p.Email = *row.Email

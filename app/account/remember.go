@@ -8,11 +8,13 @@ import (
 const (
 	// tokensRememberedMax bounds what a node remembers of tokens: some 3 MB.
 	tokensRememberedMax = 10_000
-	// idsRememberedMax bounds each of the two halves of what a node remembers of user ids: some 4 MB a half.
+	// idsRememberedMax bounds each of the two halves of what a node remembers of user ids: some 4
+	// MB a half.
 	idsRememberedMax = 200_000
 )
 
-// tokenCache remembers whose tokens were seen lately. A token that is not known is not remembered: it may be made at any moment.
+// tokenCache remembers whose tokens were seen lately. A token that is not known is not remembered:
+// it may be made at any moment.
 type tokenCache struct {
 	mu         sync.Mutex
 	found      map[tokenHash]tokenEntry
@@ -31,7 +33,8 @@ func (c *tokenCache) get(hash tokenHash) (Identity, bool) {
 	return entry.who, found && time.Now().Before(entry.until)
 }
 
-// now names the moment at which a question begins, so that put can tell whether something was forgotten while it was answered.
+// now names the moment at which a question begins, so that put can tell whether something was
+// forgotten while it was answered.
 func (c *tokenCache) now() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +53,8 @@ func (c *tokenCache) put(hash tokenHash, who Identity, generation uint64) {
 	c.found[hash] = tokenEntry{who: who, until: time.Now().Add(TokenRevokedWithin)}
 }
 
-// makeRoom drops what has run out, and everything if that is not enough: it is looked up again at the price of a query each.
+// makeRoom drops what has run out, and everything if that is not enough: it is looked up again at
+// the price of a query each.
 func (c *tokenCache) makeRoom() {
 	now := time.Now()
 	for hash, entry := range c.found {
@@ -81,8 +85,8 @@ func (c *tokenCache) forgetUser(id int64) {
 	}
 }
 
-// knownIDs remembers ids of users, in two halves: when the younger is full the older is dropped, so that memory is bounded and those who
-// bid stay known. The zero value is ready.
+// knownIDs remembers ids of users, in two halves: when the younger is full the older is dropped, so
+// that memory is bounded and those who bid stay known. The zero value is ready.
 type knownIDs struct {
 	mu           sync.RWMutex
 	young, older map[int64]struct{}

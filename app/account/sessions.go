@@ -8,11 +8,12 @@ import (
 	"martelo/db"
 )
 
-// sessionsSweptEvery is how often a node deletes the sessions that have run out. They are refused from the moment they do.
+// sessionsSweptEvery is how often a node deletes the sessions that have run out. They are refused
+// from the moment they do.
 const sessionsSweptEvery = 10 * time.Minute
 
-// Sessions keeps browser sessions in PostgreSQL, for scs. Unlike the library's own store it asks with a deadline, so that a
-// database that has vanished is an error and not a hang.
+// Sessions keeps browser sessions in PostgreSQL, for scs. Unlike the library's own store it asks
+// with a deadline, so that a database that has vanished is an error and not a hang.
 type Sessions struct{ queries *db.Queries }
 
 // Sessions is the store of the people's browser sessions.
@@ -56,8 +57,8 @@ func (s *Sessions) Commit(token string, data []byte, expiry time.Time) error {
 // Delete is DeleteCtx without a context.
 func (s *Sessions) Delete(token string) error { return s.DeleteCtx(context.Background(), token) }
 
-// Sweep deletes sessions that have run out, now and then, until the context ends. Any number of nodes may do it at once. What
-// fails is tried again the next time.
+// Sweep deletes sessions that have run out, now and then, until the context ends. Any number of
+// nodes may do it at once. What fails is tried again the next time.
 func (s *Sessions) Sweep(ctx context.Context, sweeper *loop.Loop) {
 	ticker := time.NewTicker(sessionsSweptEvery)
 	defer ticker.Stop()

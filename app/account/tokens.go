@@ -14,11 +14,13 @@ import (
 )
 
 const (
-	// tokenPrefix lets a token that leaked into a log or a repository be found and known for what it is.
+	// tokenPrefix lets a token that leaked into a log or a repository be found and known for what
+	// it is.
 	tokenPrefix = "mrt_"
 	// tokenBytes of randomness need no slow hash: nobody guesses them.
 	tokenBytes = 32
-	// TokenRevokedWithin is how long a node may still take a token that was revoked, or a role that was changed, on another node.
+	// TokenRevokedWithin is how long a node may still take a token that was revoked, or a role that
+	// was changed, on another node.
 	TokenRevokedWithin = 10 * time.Second
 	// tokensOfUserMax is how many tokens one user may have, and how many are listed.
 	tokensOfUserMax = 100
@@ -26,7 +28,8 @@ const (
 
 type tokenHash = [sha256.Size]byte
 
-// Identity is who a request comes from. Service tells that it came with a service token, which acts for any user.
+// Identity is who a request comes from. Service tells that it came with a service token, which acts
+// for any user.
 type Identity struct {
 	Person
 	Service bool
@@ -40,8 +43,9 @@ type Token struct {
 	CreatedAt time.Time
 }
 
-// MakeToken makes a token with which a program acts as a user, and returns it for the only time: a hash is kept. A service token acts for
-// any user. It returns refusal.FieldErrors for a name that is too long or one token too many.
+// MakeToken makes a token with which a program acts as a user, and returns it for the only time: a
+// hash is kept. A service token acts for any user. It returns refusal.FieldErrors for a name that
+// is too long or one token too many.
 func (p *People) MakeToken(ctx context.Context, userID int64, name string, service bool) (string, error) {
 	name = strings.TrimSpace(name)
 	if name != "" {
@@ -62,7 +66,9 @@ func (p *People) MakeToken(ctx context.Context, userID int64, name string, servi
 	}
 	token := newToken()
 	hash := sha256.Sum256([]byte(token))
-	if _, err := p.queries.TokenInsert(ctx, db.TokenInsertParams{UserID: userID, Name: name, Hash: hash[:], Service: service}); err != nil {
+	if _, err := p.queries.TokenInsert(
+		ctx, db.TokenInsertParams{UserID: userID, Name: name, Hash: hash[:], Service: service},
+	); err != nil {
 		return "", db.Unavailable(err)
 	}
 	return token, nil
@@ -89,8 +95,8 @@ func (p *People) Tokens(ctx context.Context, userID int64) ([]Token, error) {
 	return tokens, nil
 }
 
-// RevokeToken ends a user's token: here at once, on other nodes within TokenRevokedWithin. It returns ErrUnknownToken if the user has no
-// such token.
+// RevokeToken ends a user's token: here at once, on other nodes within TokenRevokedWithin. It
+// returns ErrUnknownToken if the user has no such token.
 func (p *People) RevokeToken(ctx context.Context, userID, tokenID int64) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -107,16 +113,19 @@ func (p *People) RevokeToken(ctx context.Context, userID, tokenID int64) error {
 	return nil
 }
 
-// ByToken returns whose token it is, or ErrUnknownToken. An answer is remembered for TokenRevokedWithin.
+// ByToken returns whose token it is, or ErrUnknownToken. An answer is remembered for
+// TokenRevokedWithin.
 func (p *People) ByToken(ctx context.Context, token string) (Identity, error) {
-	if len(token) != len(tokenPrefix)+base64.RawURLEncoding.EncodedLen(tokenBytes) || !strings.HasPrefix(token, tokenPrefix) {
+	if len(token) != len(tokenPrefix)+base64.RawURLEncoding.EncodedLen(tokenBytes) ||
+		!strings.HasPrefix(token, tokenPrefix) {
 		return Identity{}, ErrUnknownToken
 	}
 	hash := sha256.Sum256([]byte(token))
 	if who, found := p.tokens.get(hash); found {
 		return who, nil
 	}
-	// A token that many bids come with is looked up once for all of them; the one who asks does not take the question back.
+	// A token that many bids come with is looked up once for all of them; the one who asks does not
+	// take the question back.
 	who, err, _ := p.looking.Do(string(hash[:]), func() (any, error) {
 		return p.lookUp(context.WithoutCancel(ctx), hash)
 	})

@@ -32,8 +32,9 @@ func decimal(text string) money.Decimal {
 // watch is an open auction: start 1000.00, increment 10.00, seller 7, ends an hour after noon.
 func watch() auction.State {
 	return auction.State{
-		ID: 42, SellerID: 7, Currency: usd, StartPrice: cents(100000), MinIncrement: cents(1000), CurrentPrice: cents(100000),
-		Status: auction.Open, Lane: auction.Standard, SoftClose: auction.DefaultSoftClose,
+		ID: 42, SellerID: 7, Currency: usd, StartPrice: cents(100000), MinIncrement: cents(1000),
+		CurrentPrice: cents(100000),
+		Status:       auction.Open, Lane: auction.Standard, SoftClose: auction.DefaultSoftClose,
 		StartAt: noon, EndAt: noon.Add(time.Hour), OriginalEndAt: noon.Add(time.Hour), Version: 1,
 	}
 }
@@ -49,12 +50,15 @@ func TestFirstBidIsStartPlusIncrement(t *testing.T) {
 	}
 	_, _, err := s.Decide(bid(9, "1009.99"), 0, noon)
 	var low *auction.TooLowError
-	if !errors.As(err, &low) || low.MinimumBid.String() != "1010.00" || low.CurrentPrice.String() != "1000.00" || !low.EndAt.Equal(s.EndAt) {
+	if !errors.As(err, &low) || low.MinimumBid.String() != "1010.00" || low.CurrentPrice.String() != "1000.00" ||
+		!low.EndAt.Equal(s.EndAt) {
 		t.Fatalf("a cent below: %v", err)
 	}
 	after, accepted, err := s.Decide(bid(9, "1010"), 0, noon)
-	if err != nil || after.CurrentPrice.String() != "1010.00" || after.LeaderID != 9 || after.LeaderPaddle != 1 || after.BidCount != 1 ||
-		after.BidderCount != 1 || after.Version != 2 || accepted.Seq != 1 || accepted.Paddle != 1 || !accepted.AcceptedAt.Equal(noon) {
+	if err != nil || after.CurrentPrice.String() != "1010.00" || after.LeaderID != 9 || after.LeaderPaddle != 1 ||
+		after.BidCount != 1 ||
+		after.BidderCount != 1 || after.Version != 2 || accepted.Seq != 1 || accepted.Paddle != 1 ||
+		!accepted.AcceptedAt.Equal(noon) {
 		t.Fatalf("the minimum: %+v %+v %v", after, accepted, err)
 	}
 }
@@ -72,8 +76,15 @@ func TestRefusals(t *testing.T) {
 		{"a microsecond before the end", nil, bid(9, "5000"), time.Hour - time.Microsecond, nil},
 		{"closed", func(s *auction.State) { s.Status = auction.Closed }, bid(9, "5000"), 0, &auction.ClosedError{}},
 		{"cancelled", func(s *auction.State) { s.Status = auction.Cancelled }, bid(9, "5000"), 0, auction.ErrCancelled},
-		{"before the start", func(s *auction.State) { s.Status = auction.Scheduled; s.StartAt = noon.Add(time.Minute) }, bid(9, "5000"), 0, &auction.NotStartedError{}},
-		{"at the start, not flipped yet", func(s *auction.State) { s.Status = auction.Scheduled; s.StartAt = noon }, bid(9, "5000"), 0, nil},
+		{
+			"before the start",
+			func(s *auction.State) { s.Status = auction.Scheduled; s.StartAt = noon.Add(time.Minute) }, bid(9, "5000"),
+			0, &auction.NotStartedError{},
+		},
+		{
+			"at the start, not flipped yet", func(s *auction.State) { s.Status = auction.Scheduled; s.StartAt = noon },
+			bid(9, "5000"), 0, nil,
+		},
 		{"a tenth of a cent", nil, bid(9, "5000.001"), 0, &refusal.FieldError{}},
 	} {
 		s := watch()
@@ -181,8 +192,9 @@ func TestAKeyAnswersWithItsFirstBidAlsoAfterTheClose(t *testing.T) {
 	}
 }
 
-// Whatever comes in, in whatever order: the log is gapless, each bid beats the one before by the increment, accepted bids lie before
-// the end in force, leader and price are the last bid's, the end never moves back, and paddles number the bidders.
+// Whatever comes in, in whatever order: the log is gapless, each bid beats the one before by the
+// increment, accepted bids lie before the end in force, leader and price are the last bid's, the
+// end never moves back, and paddles number the bidders.
 func TestFoldKeepsThePromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := watch()
@@ -244,7 +256,8 @@ func holdsTogether(t *rapid.T, s auction.State, log []auction.Bid) {
 	}
 	closed, ok := s.Close(s.EndAt)
 	result := closed.Result()
-	if !ok || result.WinnerID != s.LeaderID || len(log) > 0 && !result.HammerPrice.Equal(price) || closed.Version <= s.Version {
+	if !ok || result.WinnerID != s.LeaderID || len(log) > 0 && !result.HammerPrice.Equal(price) ||
+		closed.Version <= s.Version {
 		t.Fatalf("closed as %+v", result)
 	}
 }
@@ -257,7 +270,8 @@ func TestOpenChecksADraft(t *testing.T) {
 		}
 	}
 	s, err := good().Open(noon)
-	if err != nil || s.Status != auction.Open || !s.StartAt.Equal(noon) || s.Version != 1 || !s.EndAt.Equal(s.OriginalEndAt) {
+	if err != nil || s.Status != auction.Open || !s.StartAt.Equal(noon) || s.Version != 1 ||
+		!s.EndAt.Equal(s.OriginalEndAt) {
 		t.Fatalf("%+v %v", s, err)
 	}
 	later := good()
@@ -290,7 +304,10 @@ func TestOpenChecksADraft(t *testing.T) {
 	if _, err := edge.Open(noon); err == nil {
 		t.Error("an auction on which nobody can bid was taken")
 	}
-	for _, title := range []string{"\u200b", "\u3164", "\u2800", "\U000e0041", "a\x00b", "a\u202eb", "two\nlines", string([]byte{0xff}), strings.Repeat("é", 201)} {
+	for _, title := range []string{
+		"\u200b", "\u3164", "\u2800", "\U000e0041", "a\x00b", "a\u202eb", "two\nlines", string([]byte{0xff}),
+		strings.Repeat("é", 201),
+	} {
 		d := good()
 		d.Title = title
 		if _, err := d.Open(noon); err == nil {
@@ -299,7 +316,8 @@ func TestOpenChecksADraft(t *testing.T) {
 	}
 	copied := good()
 	copied.Title, copied.Description = " cafe\u0301\u200b ", "one\vtwo\u2028three\u200e"
-	if _, err := copied.Open(noon); err != nil || copied.CleanTitle() != "café" || copied.CleanDescription() != "one\ntwo\nthree" {
+	if _, err := copied.Open(noon); err != nil || copied.CleanTitle() != "café" ||
+		copied.CleanDescription() != "one\ntwo\nthree" {
 		t.Errorf("what other programs put into a text: %v %+q %+q", err, copied.CleanTitle(), copied.CleanDescription())
 	}
 }
@@ -310,7 +328,8 @@ func TestCancel(t *testing.T) {
 	sold, _, _ := fresh.Decide(bid(9, "1010"), 0, noon)
 	closed, _ := sold.Close(sold.EndAt)
 	cancelled, err := fresh.Cancel(seller, noon)
-	if err != nil || cancelled.Status != auction.Cancelled || !cancelled.ClosedAt.Equal(noon) || cancelled.Version != 2 {
+	if err != nil || cancelled.Status != auction.Cancelled || !cancelled.ClosedAt.Equal(noon) ||
+		cancelled.Version != 2 {
 		t.Fatalf("%+v %v", cancelled, err)
 	}
 	if c, err := sold.Cancel(admin, noon); err != nil || c.Result().WinnerID != 0 {

@@ -9,13 +9,15 @@ import (
 	"martelo/app/refusal"
 )
 
-// Request is a bid somebody asks for. The amount is still a bare number: it is read in the currency of the auction it is for.
+// Request is a bid somebody asks for. The amount is still a bare number: it is read in the currency
+// of the auction it is for.
 type Request struct {
 	AuctionID int64
 	BidderID  int64
 	Amount    money.Decimal
 	Key       uuid.UUID
-	// Ask is what the bidder is to be asked before the bid is taken. Programs do as they are told and are asked nothing.
+	// Ask is what the bidder is to be asked before the bid is taken. Programs do as they are told
+	// and are asked nothing.
 	Ask Questions
 }
 
@@ -23,16 +25,18 @@ type Request struct {
 type Questions struct {
 	// OwnLead: the bidder leads already, and the bid only raises what the bidder pays.
 	OwnLead bool
-	// FarAbove: the bid is more than FarAboveTimes the minimum bid, which may be a slip of the hand.
+	// FarAbove: the bid is more than FarAboveTimes the minimum bid, which may be a slip of the
+	// hand.
 	FarAbove bool
 }
 
-// FarAboveTimes is how many times the minimum bid an amount may be before its bidder is asked. One digit too many, or one
-// digit typed into an amount that stood there, makes about ten times of it; who really wants to leap is asked once.
+// FarAboveTimes is how many times the minimum bid an amount may be before its bidder is asked. One
+// digit too many, or one digit typed into an amount that stood there, makes about ten times of it;
+// who really wants to leap is asked once.
 const FarAboveTimes = 5
 
-// FarAboveUpTo is the highest minimum bid that an amount is far above: amount > FarAboveTimes * minimum, for whole numbers,
-// is minimum <= (amount - 1) / FarAboveTimes.
+// FarAboveUpTo is the highest minimum bid that an amount is far above: amount > FarAboveTimes *
+// minimum, for whole numbers, is minimum <= (amount - 1) / FarAboveTimes.
 func FarAboveUpTo(amount money.Amount) money.Amount {
 	return money.FromMinor((amount.Minor()-1)/FarAboveTimes, amount.Currency())
 }
@@ -45,10 +49,12 @@ func (s State) questions(r Request, amount money.Amount) Questions {
 	}
 }
 
-// Decide takes or refuses one bid at the moment now. An accepted bid comes back with the state it leads to: price, leader, count,
-// version and, inside the soft close, the end, in one step. The paddle is the bidder's number if it is known (0: a first bid).
-// Refusals: ErrOwnAuction, ErrCancelled, *ClosedError, *NotStartedError, *refusal.FieldError for an amount the currency cannot express,
-// *TooLowError, *UnconfirmedError for a valid bid that raises a question its bidder has not answered.
+// Decide takes or refuses one bid at the moment now. An accepted bid comes back with the state it
+// leads to: price, leader, count, version and, inside the soft close, the end, in one step. The
+// paddle is the bidder's number if it is known (0: a first bid). Refusals: ErrOwnAuction,
+// ErrCancelled, *ClosedError, *NotStartedError, *refusal.FieldError for an amount the currency
+// cannot express, *TooLowError, *UnconfirmedError for a valid bid that raises a question its bidder
+// has not answered.
 func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) {
 	amount, err := s.amount(r)
 	if err != nil {
@@ -64,7 +70,9 @@ func (s State) Decide(r Request, paddle int, now time.Time) (State, Bid, error) 
 	case now.Before(s.StartAt):
 		return s, Bid{}, &NotStartedError{StartAt: s.StartAt}
 	case amount.Less(s.MinimumBid()):
-		return s, Bid{}, &TooLowError{CurrentPrice: s.CurrentPrice, MinimumBid: s.MinimumBid(), EndAt: s.EndAt, DecidedAt: now}
+		return s, Bid{}, &TooLowError{
+			CurrentPrice: s.CurrentPrice, MinimumBid: s.MinimumBid(), EndAt: s.EndAt, DecidedAt: now,
+		}
 	}
 	if open := s.questions(r, amount); open != (Questions{}) {
 		return s, Bid{}, &UnconfirmedError{
@@ -95,7 +103,8 @@ func (s State) amount(r Request) (money.Amount, error) {
 	return amount, nil
 }
 
-// endAfterBid is the soft close: where a bid accepted at now puts the end. It is never earlier than it was.
+// endAfterBid is the soft close: where a bid accepted at now puts the end. It is never earlier than
+// it was.
 func (s State) endAfterBid(now time.Time) time.Time {
 	if s.SoftClose.Window > 0 && s.EndAt.Sub(now) <= s.SoftClose.Window {
 		if extended := now.Add(s.SoftClose.Extend); extended.After(s.EndAt) {
@@ -105,23 +114,27 @@ func (s State) endAfterBid(now time.Time) time.Time {
 	return s.EndAt
 }
 
-// Answer is what one request gets: a bid that was accepted now, a bid that its key was accepted with before (Replayed), or a refusal.
+// Answer is what one request gets: a bid that was accepted now, a bid that its key was accepted
+// with before (Replayed), or a refusal.
 type Answer struct {
 	Bid      Bid
 	Replayed bool
 	Refusal  error
 }
 
-// Memory is what the log knows of earlier requests: bids by key, and the paddle numbers of returning bidders.
+// Memory is what the log knows of earlier requests: bids by key, and the paddle numbers of
+// returning bidders.
 type Memory struct {
 	ByKey   map[uuid.UUID]Bid
 	Paddles map[int64]int
 }
 
-// Fold decides requests one after the other, as if each had come alone at the moment now, and returns the state after the last, the bids
-// to append in order, and an answer for each request. A key met before gets its first bid again, or ErrKeyReused if it came
-// with another bidder or amount; that goes before every other rule, so a retry gets its bid also after the close. It is a fold
-// and not a running maximum: a refused bid does not raise the bar. Memory is extended with what was accepted.
+// Fold decides requests one after the other, as if each had come alone at the moment now, and
+// returns the state after the last, the bids to append in order, and an answer for each request. A
+// key met before gets its first bid again, or ErrKeyReused if it came with another bidder or
+// amount; that goes before every other rule, so a retry gets its bid also after the close. It is a
+// fold and not a running maximum: a refused bid does not raise the bar. Memory is extended with
+// what was accepted.
 func (s State) Fold(requests []Request, memory Memory, now time.Time) (State, []Bid, []Answer) {
 	var accepted []Bid
 	answers := make([]Answer, len(requests))

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// TitleLengthMax and DescriptionLengthMax are in characters: a title fits a list on a phone, a description a few pages.
+	// TitleLengthMax and DescriptionLengthMax are in characters: a title fits a list on a phone, a
+	// description a few pages.
 	TitleLengthMax       = 200
 	DescriptionLengthMax = 10_000
 	// SoftCloseMax bounds window and extension: longer than a day is no soft close.
@@ -22,7 +23,8 @@ const (
 	horizonMax   = horizonYears * 366 * 24 * time.Hour
 )
 
-// DefaultSoftClose is what an auction has unless its seller says otherwise: the house's two minutes.
+// DefaultSoftClose is what an auction has unless its seller says otherwise: the house's two
+// minutes.
 var DefaultSoftClose = SoftClose{Window: 2 * time.Minute, Extend: 2 * time.Minute}
 
 // Draft is an auction a seller wants to open.
@@ -40,8 +42,8 @@ type Draft struct {
 	Key          uuid.UUID // makes sending the same draft twice open one auction; zero: not asked for
 }
 
-// Open checks a draft at the moment now and returns the auction it becomes, without an id. It returns refusal.FieldErrors naming every
-// field that is wrong.
+// Open checks a draft at the moment now and returns the auction it becomes, without an id. It
+// returns refusal.FieldErrors naming every field that is wrong.
 func (d Draft) Open(now time.Time) (State, error) {
 	startAt := d.StartAt
 	if startAt.Before(now) {
@@ -51,8 +53,10 @@ func (d Draft) Open(now time.Time) (State, error) {
 		return State{}, wrong
 	}
 	s := State{
-		SellerID: d.SellerID, Currency: d.Currency, StartPrice: d.StartPrice, MinIncrement: d.MinIncrement, CurrentPrice: d.StartPrice,
-		Status: Open, Lane: d.Lane, SoftClose: d.SoftClose, StartAt: startAt, EndAt: d.EndAt, OriginalEndAt: d.EndAt, Version: 1,
+		SellerID: d.SellerID, Currency: d.Currency, StartPrice: d.StartPrice, MinIncrement: d.MinIncrement,
+		CurrentPrice: d.StartPrice,
+		Status:       Open, Lane: d.Lane, SoftClose: d.SoftClose, StartAt: startAt, EndAt: d.EndAt, OriginalEndAt: d.EndAt,
+		Version: 1,
 	}
 	if startAt.After(now) {
 		s.Status = Scheduled
@@ -133,8 +137,8 @@ type Actor struct {
 
 // MayCancel returns nil if somebody may end the auction without a winner: its seller may until the
 // first bid, an admin until the end. It returns ErrForbidden, ErrHasBids, ErrCancelled, or
-// *ClosedError once the end has passed, also while nobody has fixed the winner yet: whoever led then
-// has won.
+// *ClosedError once the end has passed, also while nobody has fixed the winner yet: whoever led
+// then has won.
 func (s State) MayCancel(by Actor, now time.Time) error {
 	switch {
 	case !by.Admin && by.UserID != s.SellerID:
@@ -159,8 +163,9 @@ func (s State) Cancel(by Actor, now time.Time) (State, error) {
 	return s, nil
 }
 
-// MayMove tells whether an auction may be moved to another lane: by its seller or an admin, until it is over. Nothing else about it changes.
-// It returns a *refusal.FieldError for a lane that is none, ErrForbidden, ErrCancelled, or *ClosedError.
+// MayMove tells whether an auction may be moved to another lane: by its seller or an admin, until
+// it is over. Nothing else about it changes. It returns a *refusal.FieldError for a lane that is
+// none, ErrForbidden, ErrCancelled, or *ClosedError.
 func (s State) MayMove(by Actor, to Lane, now time.Time) error {
 	switch {
 	case !to.known():
@@ -175,7 +180,8 @@ func (s State) MayMove(by Actor, to Lane, now time.Time) error {
 	return nil
 }
 
-// OpenAt starts a scheduled auction whose start has come, which the opening of many at once states in SQL (AuctionOpenDue).
+// OpenAt starts a scheduled auction whose start has come, which the opening of many at once states
+// in SQL (AuctionOpenDue).
 func (s State) OpenAt(now time.Time) (State, bool) {
 	if s.Status != Scheduled || now.Before(s.StartAt) {
 		return s, false
@@ -188,8 +194,8 @@ func (s State) OpenAt(now time.Time) (State, bool) {
 // Due tells whether the auction's end has come and it waits to be closed.
 func (s State) Due(now time.Time) bool { return s.Status == Open && !now.Before(s.EndAt) }
 
-// Close fixes the result of an auction that is due: from now on it never changes. The closing of many at once states the same in
-// SQL (AuctionCloseDue), and a test holds the two together.
+// Close fixes the result of an auction that is due: from now on it never changes. The closing of
+// many at once states the same in SQL (AuctionCloseDue), and a test holds the two together.
 func (s State) Close(now time.Time) (State, bool) {
 	if !s.Due(now) {
 		return s, false

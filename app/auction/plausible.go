@@ -7,17 +7,19 @@ import (
 )
 
 const (
-	// versionMax is far above what any auction reaches, at a million changes a second for a month, and far below where counting ends.
+	// versionMax is far above what any auction reaches, at a million changes a second for a month,
+	// and far below where counting ends.
 	versionMax = 1 << 42
-	// amountMax is where the amounts of the house end, in minor units: twelve digits before the point and four after it.
+	// amountMax is where the amounts of the house end, in minor units: twelve digits before the
+	// point and four after it.
 	amountMax = 1e16
 )
 
 // latestTime is where the times of JSON end (RFC 3339 has years of four digits).
 var latestTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Plausible returns nil if an auction can be in this state by the rules, whatever its history. It is asked of what came from elsewhere than
-// PostgreSQL, whose constraints say the same.
+// Plausible returns nil if an auction can be in this state by the rules, whatever its history. It
+// is asked of what came from elsewhere than PostgreSQL, whose constraints say the same.
 func (s State) Plausible() error {
 	start, step, price := s.StartPrice.Minor(), s.MinIncrement.Minor(), s.CurrentPrice.Minor()
 	for _, rule := range []struct {
@@ -49,14 +51,16 @@ func (s State) Plausible() error {
 	return nil
 }
 
-// PlausibleBids returns nil if the bids can be the newest of an auction in this state, newest first.
+// PlausibleBids returns nil if the bids can be the newest of an auction in this state, newest
+// first.
 func (s State) PlausibleBids(newest []Bid) error {
 	price, seq := s.CurrentPrice.Minor(), s.BidCount
 	for i, b := range newest {
 		first := i == 0 || b.Seq == seq-1 && b.Amount.Minor() <= price
 		leads := b.Seq != s.BidCount || b.Amount.Minor() == s.CurrentPrice.Minor() && b.BidderID == s.LeaderID
 		if !first || !leads || b.Seq < 1 || b.Seq > s.BidCount || b.Amount.Minor() <= 0 || b.Amount.Minor() > price ||
-			b.BidderID <= 0 || b.BidderID == s.SellerID || b.Paddle < 1 || b.Paddle > s.BidderCount || b.AcceptedAt.After(latestTime) {
+			b.BidderID <= 0 || b.BidderID == s.SellerID || b.Paddle < 1 || b.Paddle > s.BidderCount ||
+			b.AcceptedAt.After(latestTime) {
 			return errors.New("auction: such bids it cannot have")
 		}
 		price, seq = b.Amount.Minor(), b.Seq

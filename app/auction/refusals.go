@@ -19,8 +19,8 @@ var (
 	ErrKeyReused  = errors.New("auction: idempotency key used before with another bidder or amount")
 )
 
-// ErrUnavailable says that the deciding store cannot be reached, or went away before it answered: what was asked may or may not
-// have been done, and sending the same key again tells.
+// ErrUnavailable says that the deciding store cannot be reached, or went away before it answered:
+// what was asked may or may not have been done, and sending the same key again tells.
 var ErrUnavailable = errors.New("auction: the deciding store cannot be reached")
 
 // TooLowError refuses a bid below the minimum, with the figures the bidder needs for the next try.
@@ -35,7 +35,8 @@ func (e *TooLowError) Error() string {
 	return fmt.Sprintf("auction: bid below the minimum of %s", e.MinimumBid)
 }
 
-// UnconfirmedError holds a valid bid back until its bidder has answered the questions that it raises. Nothing is recorded.
+// UnconfirmedError holds a valid bid back until its bidder has answered the questions that it
+// raises. Nothing is recorded.
 type UnconfirmedError struct {
 	Questions
 	Amount       money.Amount
@@ -47,7 +48,8 @@ func (e *UnconfirmedError) Error() string {
 	return "auction: bid of " + e.Amount.String() + " to be confirmed"
 }
 
-// ClosedError refuses what comes at or after the end, and tells by which clock: whoever thought there were ten seconds left can see it.
+// ClosedError refuses what comes at or after the end, and tells by which clock: whoever thought
+// there were ten seconds left can see it.
 type ClosedError struct{ EndAt, DecidedAt time.Time }
 
 func (e *ClosedError) Error() string { return "auction: closed" }
@@ -57,7 +59,8 @@ type NotStartedError struct{ StartAt time.Time }
 
 func (e *NotStartedError) Error() string { return "auction: not started" }
 
-// IsRefusal tells whether an error is an answer of the rulebook to whoever asked, and not a fault on the way.
+// IsRefusal tells whether an error is an answer of the rulebook to whoever asked, and not a fault
+// on the way.
 func IsRefusal(err error) bool {
 	for _, plain := range []error{ErrNotFound, ErrForbidden, ErrOwnAuction, ErrCancelled, ErrHasBids, ErrKeyReused} {
 		if errors.Is(err, plain) {

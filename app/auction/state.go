@@ -1,8 +1,10 @@
-// Package auction is the rulebook of the house: what an auction is, when a bid is taken, what it changes, and how an auction ends.
+// Package auction is the rulebook of the house: what an auction is, when a bid is taken, what it
+// changes, and how an auction ends.
 //
-// Everything here is a pure function of (state, input, now). The clock is always handed in, and it is always the deciding store's
-// (PostgreSQL's clock_timestamp() read under the row lock); nothing here reads a database, a network or a clock. Lanes, pages,
-// API, stream and closer ask this package and decide nothing themselves.
+// Everything here is a pure function of (state, input, now). The clock is always handed in, and it
+// is always the deciding store's (PostgreSQL's clock_timestamp() read under the row lock); nothing
+// here reads a database, a network or a clock. Lanes, pages, API, stream and closer ask this
+// package and decide nothing themselves.
 package auction
 
 import (
@@ -13,7 +15,8 @@ import (
 	"martelo/app/money"
 )
 
-// Status is where an auction stands. It only moves forward: SCHEDULED, OPEN, then CLOSED or CANCELLED for ever.
+// Status is where an auction stands. It only moves forward: SCHEDULED, OPEN, then CLOSED or
+// CANCELLED for ever.
 type Status string
 
 // The statuses, as the contract spells them.
@@ -36,14 +39,15 @@ const (
 	Hot      Lane = "hot"
 )
 
-// SoftClose moves the end when a bid comes late: a bid accepted within Window of the end sets it to that moment + Extend.
-// The zero value turns it off.
+// SoftClose moves the end when a bid comes late: a bid accepted within Window of the end sets it to
+// that moment + Extend. The zero value turns it off.
 type SoftClose struct {
 	Window time.Duration
 	Extend time.Duration
 }
 
-// State is the public state of one auction: all that a decision needs, and all that anybody may see. All times are UTC.
+// State is the public state of one auction: all that a decision needs, and all that anybody may
+// see. All times are UTC.
 type State struct {
 	ID           int64
 	SellerID     int64
@@ -76,8 +80,9 @@ type Result struct {
 	HammerPrice  money.Amount // meaningful with a winner only
 }
 
-// Result says who won and for how much: the leader at the current price, and nobody when there was no bid or the auction was
-// cancelled. It is asked of auctions that are over; before that it names nobody.
+// Result says who won and for how much: the leader at the current price, and nobody when there was
+// no bid or the auction was cancelled. It is asked of auctions that are over; before that it names
+// nobody.
 func (s State) Result() Result {
 	if s.Status != Closed || s.LeaderID == 0 {
 		return Result{}

@@ -40,7 +40,8 @@ const (
 
 // Errors of a house that may not use the Redis it was given.
 var (
-	ErrCopy = errors.New("identity: another database has used this Redis under this house's id, so one of the two is a " +
+	ErrCopy = errors.New("identity: another database has used this Redis under this house's id, so one of the two " +
+		"is a " +
 		"copy: give the copy an id of its own with \"martelo house renew\", or, if this is the house itself in a new " +
 		"place, say so with \"martelo house claim\"")
 	ErrRenewed = errors.New("identity: the house was given a new id while this node ran: start the node again")

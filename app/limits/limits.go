@@ -109,7 +109,8 @@ func (l *Limits) Close() error { return l.client.Close() }
 // Ping tells whether Redis takes writes: one that is out of memory, follows another or wants a
 // password answers and counts nothing.
 //
-// It waits longer than a limit may take: a disk that is slow for a moment makes no Redis that is away.
+// It waits longer than a limit may take: a disk that is slow for a moment makes no Redis that is
+// away.
 func (l *Limits) Ping(ctx context.Context) error {
 	if err := l.house.Ready(); err != nil {
 		return err

@@ -4,7 +4,9 @@ import "testing"
 
 func TestReturnURLKeepsTheWholeAddress(t *testing.T) {
 	t.Parallel()
-	if got, want := ReturnURL(PathSignIn, "/auctions?q=a&sort=price"), "/signin?next=%2Fauctions%3Fq%3Da%26sort%3Dprice"; got != want {
+	if got, want := ReturnURL(
+		PathSignIn, "/auctions?q=a&sort=price",
+	), "/signin?next=%2Fauctions%3Fq%3Da%26sort%3Dprice"; got != want {
 		t.Errorf("ReturnURL = %q, want %q", got, want)
 	}
 	if got := ReturnURL(PathSignIn, ""); got != PathSignIn {

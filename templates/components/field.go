@@ -9,8 +9,8 @@ import (
 	"martelo/templates/words"
 )
 
-// Problem is one thing that is wrong with one field of a form. Text is a sentence that says what to do. Label is the
-// field's, for the list above the form.
+// Problem is one thing that is wrong with one field of a form. Text is a sentence that says what to
+// do. Label is the field's, for the list above the form.
 type Problem struct {
 	Field, Label, Text string
 	// Choices are what may have been meant. Each is a button that puts it into the field.
@@ -33,8 +33,8 @@ func AmountChoices(locale, name string, readings []money.Amount) []Choice {
 	return choices
 }
 
-// Problems are what is wrong with a form, in the order of its fields. A Problem without a Field concerns the
-// whole form.
+// Problems are what is wrong with a form, in the order of its fields. A Problem without a Field
+// concerns the whole form.
 type Problems []Problem
 
 // For gives the sentence about one field, or "".

@@ -12,8 +12,8 @@ const (
 	NoticeBad NoticeKind = "bad"
 )
 
-// Notice is one message to the person in front of the page. Text is plain; LinkURL and LinkText, when set, add a
-// way out of the situation.
+// Notice is one message to the person in front of the page. Text is plain; LinkURL and LinkText,
+// when set, add a way out of the situation.
 type Notice struct {
 	Kind              NoticeKind
 	Text              string

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// The paths that pages link to and forms post to. They live beside the markup so that a form and its route are
-// compared in one place; the web room registers its routes with the same words.
+// The paths that pages link to and forms post to. They live beside the markup so that a form and
+// its route are compared in one place; the web room registers its routes with the same words.
 const (
 	PathHome       = "/"
 	PathAuctions   = "/auctions"
@@ -31,7 +31,8 @@ func AuctionPath(id int64) string { return PathAuctions + "/" + Number(id) }
 // QueryDraft names the key of a form that is kept, in an address.
 const QueryDraft = "draft"
 
-// DraftPath is the page of a kept form: PathNewAuction for the form itself, PathReview for its review.
+// DraftPath is the page of a kept form: PathNewAuction for the form itself, PathReview for its
+// review.
 func DraftPath(path, key string) string { return path + "?" + url.Values{QueryDraft: {key}}.Encode() }
 
 // BidsPath is where a bid is posted and the bids of an auction are listed.

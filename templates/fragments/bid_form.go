@@ -21,8 +21,9 @@ const (
 	BiddingAllowed
 )
 
-// BidFormView is one person's place at the lot: the form, or why there is none, and the answer to the last bid. It is
-// personal: it is drawn in the page and as the answer to a POST, never streamed.
+// BidFormView is one person's place at the lot: the form, or why there is none, and the answer to
+// the last bid. It is personal: it is drawn in the page and as the answer to a POST, never
+// streamed.
 type BidFormView struct {
 	Lot      LotView
 	Bidding  Bidding
@@ -31,14 +32,16 @@ type BidFormView struct {
 	BidHere bool
 	// SignInURL leads visitors to the sign-in page and back.
 	SignInURL string
-	// Key is a fresh UUID for the next bid. After an answer that leaves the outcome open (503, 429) it must be the key
-	// that was sent, so that trying again cannot bid twice.
+	// Key is a fresh UUID for the next bid. After an answer that leaves the outcome open (503, 429)
+	// it must be the key that was sent, so that trying again cannot bid twice.
 	Key string
-	// Amount is what the field holds. "" prefills the least bid; after a refusal it is what was typed.
+	// Amount is what the field holds. "" prefills the least bid; after a refusal it is what was
+	// typed.
 	Amount string
 	// Accepted tells that the answered bid was taken: what was typed has had its effect.
 	Accepted bool
-	// Wrong marks the field itself as mistaken: what was typed is not an amount, or is below the least bid.
+	// Wrong marks the field itself as mistaken: what was typed is not an amount, or is below the
+	// least bid.
 	Wrong bool
 	// Message is the answer to the last bid, nil before there is one.
 	Message *components.Notice
@@ -57,7 +60,8 @@ const (
 	FieldKey     = "key"
 )
 
-// prefilled is what the field holds until somebody types in it: the least bid, and nothing for who leads already.
+// prefilled is what the field holds until somebody types in it: the least bid, and nothing for who
+// leads already.
 func (v BidFormView) prefilled() string {
 	if v.ViewerID != nobody && v.Lot.LeaderID == v.ViewerID {
 		return ""
@@ -72,19 +76,20 @@ func (v BidFormView) amount() string {
 	return v.Amount
 }
 
-// amountUsualMax is how many characters of an amount fit the form's field on a phone at full size, in a
-// wide typeface. A longer one is set smaller.
+// amountUsualMax is how many characters of an amount fit the form's field on a phone at full size,
+// in a wide typeface. A longer one is set smaller.
 const amountUsualMax = 11
 
 func (v BidFormView) long() bool { return utf8.RuneCountInString(v.amount()) > amountUsualMax }
 
 func (v BidFormView) notation() money.Notation { return words.NotationOf(v.Lot.Locale) }
 
-// open tells whether the form is to be seen now. While a lot waits for its opening the form is in the page but hidden,
-// and the page's script shows it when the lot opens.
+// open tells whether the form is to be seen now. While a lot waits for its opening the form is in
+// the page but hidden, and the page's script shows it when the lot opens.
 func (v BidFormView) open() bool { return v.Lot.Status == auction.Open }
 
-// inputMode asks a phone for its keys: digits, with the decimal sign of the language where the currency has decimals.
+// inputMode asks a phone for its keys: digits, with the decimal sign of the language where the
+// currency has decimals.
 func (v BidFormView) inputMode() string {
 	if v.Lot.Currency.Digits() == 0 {
 		return "numeric"

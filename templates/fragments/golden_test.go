@@ -44,12 +44,15 @@ func TestFragmentsMatchTheirGoldenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("%s is not as in %s; look at what changed after: go test ./templates/fragments -update", name, file)
+			t.Errorf(
+				"%s is not as in %s; look at what changed after: go test ./templates/fragments -update", name, file,
+			)
 		}
 	}
 }
 
-// A shared frame goes to everybody: it must not hold a key with which a bid could be claimed, nor say "you".
+// A shared frame goes to everybody: it must not hold a key with which a bid could be claimed, nor
+// say "you".
 func TestLiveFramesHoldNothingPersonal(t *testing.T) {
 	t.Parallel()
 	for name, fragment := range gallery.Fragments() {
@@ -57,7 +60,8 @@ func TestLiveFramesHoldNothingPersonal(t *testing.T) {
 			continue
 		}
 		html := render(t, fragment)
-		if strings.Contains(html, gallery.Key) || strings.Contains(html, ">You<") || strings.Contains(html, "history__own") {
+		if strings.Contains(html, gallery.Key) || strings.Contains(html, ">You<") ||
+			strings.Contains(html, "history__own") {
 			t.Errorf("%s holds something personal", name)
 		}
 	}
@@ -65,8 +69,8 @@ func TestLiveFramesHoldNothingPersonal(t *testing.T) {
 
 var element = regexp.MustCompile(`<[a-z]+ id="([^"]+)"[^>]*>`)
 
-// Every element at the top of a frame names its place, is swapped out of band, and carries the version that orders it;
-// nothing else in a frame is swapped.
+// Every element at the top of a frame names its place, is swapped out of band, and carries the
+// version that orders it; nothing else in a frame is swapped.
 func TestLiveFramesAreVersionedOutOfBandSwaps(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
@@ -107,7 +111,9 @@ func TestBidFormEscapesWhatWasTyped(t *testing.T) {
 func TestAmountsForMachinesAreExact(t *testing.T) {
 	t.Parallel()
 	html := render(t, gallery.Fragments()["live_panel_open"])
-	for _, want := range []string{`data-price="110.500"`, `data-minimum="113.000"`, `value="115.500"`, `value="125.500"`} {
+	for _, want := range []string{
+		`data-price="110.500"`, `data-minimum="113.000"`, `value="115.500"`, `value="125.500"`,
+	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %s in:\n%s", want, html)
 		}
@@ -149,10 +155,22 @@ func TestAcceptedMessageSaysWhatCameOfIt(t *testing.T) {
 		kind components.NoticeKind
 		want string
 	}{
-		{"leads", fragments.AcceptedMessage(gallery.SampleLot(nil), mine, false), components.NoticeGood, "accepted: you are the highest bidder."},
-		{"beaten", fragments.AcceptedMessage(gallery.SampleLot(nil), theirs, false), components.NoticeInfo, "outbid since. Bid at least 113,000"},
-		{"won", fragments.AcceptedMessage(gallery.SampleLot(gallery.Close), mine, false), components.NoticeGood, "you won the lot."},
-		{"lost", fragments.AcceptedMessage(gallery.SampleLot(gallery.Close), theirs, false), components.NoticeInfo, "was accepted."},
+		{
+			"leads", fragments.AcceptedMessage(gallery.SampleLot(nil), mine, false), components.NoticeGood,
+			"accepted: you are the highest bidder.",
+		},
+		{
+			"beaten", fragments.AcceptedMessage(gallery.SampleLot(nil), theirs, false), components.NoticeInfo,
+			"outbid since. Bid at least 113,000",
+		},
+		{
+			"won", fragments.AcceptedMessage(gallery.SampleLot(gallery.Close), mine, false), components.NoticeGood,
+			"you won the lot.",
+		},
+		{
+			"lost", fragments.AcceptedMessage(gallery.SampleLot(gallery.Close), theirs, false), components.NoticeInfo,
+			"was accepted.",
+		},
 		{"again", fragments.AcceptedMessage(gallery.SampleLot(nil), mine, true), components.NoticeGood, "counted once"},
 	}
 	for _, c := range cases {

@@ -1,8 +1,9 @@
-// Package fragments holds the parts of pages that change while somebody looks: the live ones, which are rendered once
-// and streamed to every viewer alike, and the personal ones, which are the answer to one person's own request.
+// Package fragments holds the parts of pages that change while somebody looks: the live ones, which
+// are rendered once and streamed to every viewer alike, and the personal ones, which are the answer
+// to one person's own request.
 //
-// The live ones (LivePanel, LiveCard) take views that cannot say who is looking, so nothing personal can slip into a
-// shared frame; "you" is worked out in the page, from the leader's id.
+// The live ones (LivePanel, LiveCard) take views that cannot say who is looking, so nothing
+// personal can slip into a shared frame; "you" is worked out in the page, from the leader's id.
 package fragments
 
 import (
@@ -24,10 +25,11 @@ type LotView struct {
 	auction.State
 	// Locale (BCP 47) is how amounts of money are written.
 	Locale string
-	// Now is the database's time at which State was right. It feeds the time left as it is first shown; the page's
-	// script then counts by the clock events of the stream.
+	// Now is the database's time at which State was right. It feeds the time left as it is first
+	// shown; the page's script then counts by the clock events of the stream.
 	Now time.Time
-	// Since and Confirmed are those of a auction.Update. By them a page takes back a state that PostgreSQL does not have.
+	// Since and Confirmed are those of a auction.Update. By them a page takes back a state that
+	// PostgreSQL does not have.
 	Since, Confirmed time.Time
 }
 
@@ -48,8 +50,8 @@ const nobody = 0
 
 func (v LotView) format(a money.Amount) string { return a.Format(v.Locale) }
 
-// attributes are what the page's script reads from every element that shows a lot's state. Minimum and price are exact
-// decimal strings, to be copied and compared but never computed with.
+// attributes are what the page's script reads from every element that shows a lot's state. Minimum
+// and price are exact decimal strings, to be copied and compared but never computed with.
 func (v LotView) attributes() templ.Attributes {
 	attributes := templ.Attributes{
 		"data-lot":          components.Number(v.ID),
@@ -67,7 +69,8 @@ func (v LotView) attributes() templ.Attributes {
 	return attributes
 }
 
-// confirmation stands beside each version, in microseconds: two states can come in within a millisecond.
+// confirmation stands beside each version, in microseconds: two states can come in within a
+// millisecond.
 func (v LotView) confirmation() templ.Attributes {
 	attributes := templ.Attributes{}
 	for name, t := range map[string]time.Time{"data-since": v.Since, "data-confirmed": v.Confirmed} {
@@ -98,8 +101,9 @@ func (v LotView) priceLabel() string {
 	}
 }
 
-// The most characters that an amount of usual length has, and a long one. The style sheets size a figure by its class so
-// that it fits one line of its place in any typeface: the longest, with fifteen digits, has 26 characters.
+// The most characters that an amount of usual length has, and a long one. The style sheets size a
+// figure by its class so that it fits one line of its place in any typeface: the longest, with
+// fifteen digits, has 26 characters.
 const (
 	priceUsualMax = 10
 	priceLongMax  = 16
@@ -153,7 +157,8 @@ func (v LotView) cardLabel() string {
 	return "Current bid · " + bids
 }
 
-// countdown is the moment that the time left runs to: the end, or the opening of a lot that waits for it.
+// countdown is the moment that the time left runs to: the end, or the opening of a lot that waits
+// for it.
 func (v LotView) countdown() time.Time {
 	if v.Status == auction.Scheduled {
 		return v.StartAt
@@ -187,7 +192,8 @@ func (v LotView) overAt() time.Time {
 	return v.ClosedAt
 }
 
-// quickSteps are how many increments above the least bid the quick buttons offer. The least bid itself is in the form.
+// quickSteps are how many increments above the least bid the quick buttons offer. The least bid
+// itself is in the form.
 var quickSteps = []int64{1, 5}
 
 type quickStep struct {
@@ -210,7 +216,8 @@ func (v LotView) quickSteps() []quickStep {
 	return steps
 }
 
-// stepLongMin is from how many characters on an amount is written smaller on a quick step, so that it stays in one line.
+// stepLongMin is from how many characters on an amount is written smaller on a quick step, so that
+// it stays in one line.
 const stepLongMin = 13
 
 func (v LotView) long(a money.Amount) bool { return utf8.RuneCountInString(v.format(a)) >= stepLongMin }

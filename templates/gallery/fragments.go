@@ -23,13 +23,17 @@ var (
 	key = uuid.MustParse(Key)
 )
 
-// SampleLot is an auction in a currency with three decimals that has had three bids; change makes it the one a case needs.
+// SampleLot is an auction in a currency with three decimals that has had three bids; change makes
+// it the one a case needs.
 func SampleLot(change func(*auction.State)) fragments.LotView {
 	s := auction.State{
 		ID: 42, SellerID: 7, Currency: Kwd,
-		StartPrice: money.FromMinor(100_000, Kwd), MinIncrement: money.FromMinor(2_500, Kwd), CurrentPrice: money.FromMinor(110_500, Kwd),
-		LeaderID: 9, LeaderPaddle: 3, BidCount: 3, BidderCount: 3, Status: auction.Open, SoftClose: auction.DefaultSoftClose,
-		StartAt: sampleNow.Add(-time.Hour), EndAt: sampleNow.Add(90 * time.Second), OriginalEndAt: sampleNow.Add(90 * time.Second), Version: 9_007_199_254_740_993,
+		StartPrice: money.FromMinor(100_000, Kwd), MinIncrement: money.FromMinor(2_500, Kwd),
+		CurrentPrice: money.FromMinor(110_500, Kwd),
+		LeaderID:     9, LeaderPaddle: 3, BidCount: 3, BidderCount: 3, Status: auction.Open,
+		SoftClose: auction.DefaultSoftClose,
+		StartAt:   sampleNow.Add(-time.Hour), EndAt: sampleNow.Add(90 * time.Second),
+		OriginalEndAt: sampleNow.Add(90 * time.Second), Version: 9_007_199_254_740_993,
 	}
 	if change != nil {
 		change(&s)
@@ -51,7 +55,8 @@ func lotHistory(view fragments.LotView) fragments.BidHistoryView {
 	for seq := view.BidCount; seq > 0; seq-- {
 		h.Bids = append(h.Bids, auction.Bid{
 			AuctionID: 42, Seq: seq, BidderID: 6 + seq, Paddle: int(seq), Key: key,
-			Amount: money.FromMinor(100_000+3_500*seq, Kwd), AcceptedAt: sampleNow.Add(time.Duration(seq-4) * time.Minute),
+			Amount:     money.FromMinor(100_000+3_500*seq, Kwd),
+			AcceptedAt: sampleNow.Add(time.Duration(seq-4) * time.Minute),
 		})
 	}
 	return h
@@ -63,18 +68,26 @@ func livePanel(view fragments.LotView) templ.Component {
 
 // Fragments are every fragment in its representative states, by name.
 func Fragments() map[string]templ.Component {
-	open, extended := SampleLot(nil), SampleLot(func(s *auction.State) { s.OriginalEndAt = sampleNow.Add(-30 * time.Second) })
-	scheduled := SampleLot(func(s *auction.State) { unbid(s); s.Status, s.StartAt = auction.Scheduled, sampleNow.Add(time.Minute) })
+	open, extended := SampleLot(nil), SampleLot(
+		func(s *auction.State) { s.OriginalEndAt = sampleNow.Add(-30 * time.Second) },
+	)
+	scheduled := SampleLot(
+		func(s *auction.State) { unbid(s); s.Status, s.StartAt = auction.Scheduled, sampleNow.Add(time.Minute) },
+	)
 	sold := SampleLot(Close)
 	unsold := SampleLot(func(s *auction.State) { unbid(s); Close(s) })
 	cancelled := SampleLot(func(s *auction.State) { Close(s); s.Status = auction.Cancelled })
 	due := SampleLot(func(s *auction.State) { s.EndAt = sampleNow })
 	return map[string]templ.Component{
-		"live_panel_open": livePanel(open), "live_panel_extended": livePanel(extended), "live_panel_scheduled": livePanel(scheduled),
-		"live_panel_sold": livePanel(sold), "live_panel_unsold": livePanel(unsold), "live_panel_cancelled": livePanel(cancelled),
-		"live_card_open": fragments.LiveCard(open), "live_card_due": fragments.LiveCard(due), "live_card_sold": fragments.LiveCard(sold),
-		"live_card_unsold": fragments.LiveCard(unsold), "live_card_scheduled": fragments.LiveCard(scheduled), "live_card_cancelled": fragments.LiveCard(cancelled),
-		"bid_form": fragments.BidForm(fragments.BidFormView{Lot: open, Bidding: fragments.BiddingAllowed, Key: Key}),
+		"live_panel_open": livePanel(open), "live_panel_extended": livePanel(extended),
+		"live_panel_scheduled": livePanel(scheduled),
+		"live_panel_sold":      livePanel(sold), "live_panel_unsold": livePanel(unsold),
+		"live_panel_cancelled": livePanel(cancelled),
+		"live_card_open":       fragments.LiveCard(open), "live_card_due": fragments.LiveCard(due),
+		"live_card_sold":   fragments.LiveCard(sold),
+		"live_card_unsold": fragments.LiveCard(unsold), "live_card_scheduled": fragments.LiveCard(scheduled),
+		"live_card_cancelled": fragments.LiveCard(cancelled),
+		"bid_form":            fragments.BidForm(fragments.BidFormView{Lot: open, Bidding: fragments.BiddingAllowed, Key: Key}),
 		"bid_form_refused": fragments.BidForm(fragments.BidFormView{
 			Lot: open, Bidding: fragments.BiddingAllowed, Key: Key, BidHere: true, Amount: HostileText, Wrong: true,
 			Message: fragments.RefusedMessage(HostileText),

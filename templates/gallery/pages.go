@@ -1,5 +1,5 @@
-// Package gallery has samples of every component, fragment and page in its representative states. The golden files are
-// drawn from them, and so is the gallery that a developer looks at.
+// Package gallery has samples of every component, fragment and page in its representative states.
+// The golden files are drawn from them, and so is the gallery that a developer looks at.
 package gallery
 
 import (
@@ -51,10 +51,13 @@ var sampleSellerView = pages.SellerView{ID: sampleSeller, Name: "Alma Watches", 
 func SampleState(id int64) auction.State {
 	return auction.State{
 		ID: id, SellerID: sampleSeller, Currency: usd,
-		StartPrice: money.FromMinor(100_000, usd), MinIncrement: money.FromMinor(1_000, usd), CurrentPrice: money.FromMinor(110_000, usd),
-		LeaderID: sampleBidder, LeaderPaddle: 3, BidCount: 3, BidderCount: 3, Status: auction.Open, Lane: auction.Standard,
+		StartPrice: money.FromMinor(100_000, usd), MinIncrement: money.FromMinor(1_000, usd),
+		CurrentPrice: money.FromMinor(110_000, usd),
+		LeaderID:     sampleBidder, LeaderPaddle: 3, BidCount: 3, BidderCount: 3, Status: auction.Open,
+		Lane:      auction.Standard,
 		SoftClose: auction.DefaultSoftClose, StartAt: sampleNow.Add(-48 * time.Hour),
-		EndAt: sampleNow.Add(2*time.Hour + 14*time.Minute), OriginalEndAt: sampleNow.Add(2*time.Hour + 14*time.Minute), Version: 4,
+		EndAt: sampleNow.Add(2*time.Hour + 14*time.Minute), OriginalEndAt: sampleNow.Add(2*time.Hour + 14*time.Minute),
+		Version: 4,
 	}
 }
 
@@ -143,7 +146,8 @@ var sampleTitles = []string{
 	"Violin, Mirecourt school, labelled and restored",
 	"Fountain pen, ebonite, gold nib, never inked",
 	HostileText,
-	"Globe, Berlin 1911, on an oak stand; colonial borders, some foxing, axis repaired by hand, otherwise in untouched condition",
+	"Globe, Berlin 1911, on an oak stand; colonial borders, some foxing, axis repaired by hand, otherwise in " +
+		"untouched condition",
 	"Box of unsorted letters",
 	"Copper fish kettle",
 }
@@ -182,7 +186,10 @@ func sampleList() pages.ListView {
 func sampleMyBids() pages.MyBidsView {
 	page := samplePage("My bids", components.PathMyBids, sampleViewer(sampleBidder, ""))
 	page.LiveURL = "/live/lots?auctions=40,47"
-	states := []auction.State{extended(SampleState(40)), SampleState(47), closed(SampleState(54)), closed(SampleState(61)), cancelled(SampleState(68))}
+	states := []auction.State{
+		extended(SampleState(40)), SampleState(47), closed(SampleState(54)), closed(SampleState(61)),
+		cancelled(SampleState(68)),
+	}
 	states[1].LeaderID, states[1].LeaderPaddle = 11, 1
 	states[3].LeaderID, states[3].LeaderPaddle = 11, 1
 	view := pages.MyBidsView{PageView: page, PageSize: 24}
@@ -198,7 +205,10 @@ func sampleMyBids() pages.MyBidsView {
 func sampleMyAuctions() pages.MyAuctionsView {
 	page := samplePage("My lots", components.PathMyAuctions, sampleViewer(sampleSeller, "seller"))
 	page.LiveURL = "/live/lots?auctions=40,47"
-	states := []auction.State{SampleState(40), withoutBids(SampleState(47)), scheduled(SampleState(54)), closed(SampleState(61)), closed(withoutBids(SampleState(68)))}
+	states := []auction.State{
+		SampleState(40), withoutBids(SampleState(47)), scheduled(SampleState(54)), closed(SampleState(61)),
+		closed(withoutBids(SampleState(68))),
+	}
 	view := pages.MyAuctionsView{PageView: page, PageSize: 24}
 	for i, s := range states {
 		view.Lots = append(view.Lots, pages.LotCard{Lot: sampleLot(s), Title: sampleTitles[i]})
@@ -208,7 +218,9 @@ func sampleMyAuctions() pages.MyAuctionsView {
 
 func sampleCreate() pages.CreateView {
 	return pages.CreateView{
-		PageView:        samplePage("Put a lot up for sale", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
+		PageView: samplePage(
+			"Put a lot up for sale", components.PathNewAuction, sampleViewer(sampleSeller, "seller"),
+		),
 		Form:            pages.NewCreateForm(Key, "USD", ""),
 		OtherCurrencies: []string{"AED", "CLP", "TND"},
 	}
@@ -219,7 +231,8 @@ func sampleCreateWrong() pages.CreateView {
 	v.Form.Title, v.Form.Description = HostileText, "</textarea>"+HostileText
 	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement, v.Form.EndTime, v.Form.Zone = "TND", "1.500", "0", "2020-01-01T10:00", "America/Sao_Paulo"
 	v.Problems = components.Problems{
-		{Field: pages.FieldStartPrice, Label: "Start price", Text: "Did you mean $1.50 or $1,500.00? Choose the amount.", Choices: []components.Choice{
+		{Field: pages.FieldStartPrice, Label: "Start price", Text: "Did you mean $1.50 or $1,500.00? Choose the " +
+			"amount.", Choices: []components.Choice{
 			{Label: "$1.50", Value: "startPrice=1.50"}, {Label: "$1,500.00", Value: "startPrice=1500.00"},
 		}},
 		{Field: pages.FieldMinIncrement, Label: "Step", Text: "Enter a step greater than 0."},
@@ -235,8 +248,10 @@ func sampleReview() pages.ReviewView {
 	form.Title, form.Description = "Jaeger-LeCoultre Reverso, steel, about 1948", sampleDescription
 	form.StartPrice, form.MinIncrement, form.EndTime = "1000.00", "10.00", "2026-11-30T18:17:22"
 	return pages.ReviewView{
-		PageView: samplePage("Check your lot before publishing", components.PathNewAuction, sampleViewer(sampleSeller, "seller")),
-		Form:     form, State: s, StartsNow: true, Zone: saoPaulo,
+		PageView: samplePage(
+			"Check your lot before publishing", components.PathNewAuction, sampleViewer(sampleSeller, "seller"),
+		),
+		Form: form, State: s, StartsNow: true, Zone: saoPaulo,
 	}
 }
 
@@ -249,7 +264,10 @@ func sampleReviewScheduled() pages.ReviewView {
 }
 
 func sampleAccount() pages.AccountView {
-	v := pages.AccountView{PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")), Email: "ana@example.org", OpenSelling: true}
+	v := pages.AccountView{
+		PageView: samplePage("Your account", components.PathAccount, sampleViewer(sampleBidder, "")),
+		Email:    "ana@example.org", OpenSelling: true,
+	}
 	v.Tokens = []pages.TokenRow{
 		{ID: 1, Name: "Price watcher", CreatedAt: sampleNow.Add(-200 * time.Hour)},
 		{ID: 2, Name: HostileText, CreatedAt: sampleNow.Add(-20 * time.Hour)},
@@ -268,7 +286,10 @@ func sampleNewToken() pages.AccountView {
 }
 
 func sampleSignIn() pages.SignInView {
-	return pages.SignInView{PageView: samplePage("Sign in", components.PathSignIn, nil), Next: "/auctions/42", Contact: "help@house.example"}
+	return pages.SignInView{
+		PageView: samplePage("Sign in", components.PathSignIn, nil), Next: "/auctions/42",
+		Contact: "help@house.example",
+	}
 }
 
 func sampleSignInWrong() pages.SignInView {
@@ -280,8 +301,11 @@ func sampleSignInWrong() pages.SignInView {
 
 func sampleSignUp() pages.SignUpView {
 	return pages.SignUpView{
-		PageView: samplePage("Create account", components.PathSignUp, nil), Next: "/auctions/42", Name: "Ana", Email: "ana",
-		Problems: components.Problems{{Field: pages.FieldEmail, Text: "Write the whole e-mail address, such as ana@example.org."}},
+		PageView: samplePage("Create account", components.PathSignUp, nil), Next: "/auctions/42", Name: "Ana",
+		Email: "ana",
+		Problems: components.Problems{
+			{Field: pages.FieldEmail, Text: "Write the whole e-mail address, such as ana@example.org."},
+		},
 	}
 }
 
@@ -299,7 +323,9 @@ func sampleBids() pages.BidsView {
 }
 
 func sampleError(status int) pages.ErrorView {
-	return pages.ErrorView{PageView: samplePage("Something is amiss", "/auctions/42", nil), Status: status, RequestID: "01JD9M2T7C"}
+	return pages.ErrorView{
+		PageView: samplePage("Something is amiss", "/auctions/42", nil), Status: status, RequestID: "01JD9M2T7C",
+	}
 }
 
 // Pages are every page in its representative situations, by name.
@@ -334,17 +360,21 @@ func Pages() map[string]templ.Component {
 
 	return map[string]templ.Component{
 		"list": pages.List(sampleList()), "list_searched": pages.List(searched),
-		"auction_leading": pages.Auction(leading), "auction_outbid": pages.Auction(outbid), "auction_visitor": pages.Auction(visitor),
-		"auction_own": pages.Auction(own), "auction_won": pages.Auction(won),
+		"auction_leading": pages.Auction(leading), "auction_outbid": pages.Auction(outbid),
+		"auction_visitor": pages.Auction(visitor),
+		"auction_own":     pages.Auction(own), "auction_won": pages.Auction(won),
 		"auction_scheduled": pages.Auction(SampleAuction(scheduled(SampleState(42)), bidder, fragments.BiddingAllowed)),
-		"auction_unsold":    pages.Auction(SampleAuction(closed(withoutBids(SampleState(42))), nil, fragments.BiddingSignIn)),
+		"auction_unsold": pages.Auction(
+			SampleAuction(closed(withoutBids(SampleState(42))), nil, fragments.BiddingSignIn),
+		),
 		"auction_cancelled": pages.Auction(SampleAuction(cancelled(SampleState(42)), bidder, fragments.BiddingAllowed)),
 		"bids":              pages.Bids(sampleBids()),
 		"create":            pages.Create(sampleCreate()), "create_wrong": pages.Create(sampleCreateWrong()),
 		"review": pages.Review(sampleReview()), "review_scheduled": pages.Review(sampleReviewScheduled()),
 		"my_bids": pages.MyBids(sampleMyBids()), "my_auctions": pages.MyAuctions(sampleMyAuctions()),
 		"account": pages.Account(sampleAccount()), "account_new_token": pages.Account(sampleNewToken()),
-		"sign_in": pages.SignIn(sampleSignIn()), "sign_in_wrong": pages.SignIn(sampleSignInWrong()), "sign_up": pages.SignUp(sampleSignUp()),
+		"sign_in": pages.SignIn(sampleSignIn()), "sign_in_wrong": pages.SignIn(sampleSignInWrong()),
+		"sign_up":   pages.SignUp(sampleSignUp()),
 		"error_404": pages.Error(sampleError(404)), "error_503": pages.Error(sampleError(503)),
 	}
 }

@@ -1,4 +1,5 @@
-// Package layouts holds the frame around every page: head, header, footer, and the one stream connection of the page.
+// Package layouts holds the frame around every page: head, header, footer, and the one stream
+// connection of the page.
 package layouts
 
 import (
@@ -29,7 +30,8 @@ func (v *Viewer) Actor() auction.Actor {
 	return auction.Actor{UserID: v.ID, Admin: v.Role == "admin"}
 }
 
-// HouseLinks are addresses of pages that the operator keeps elsewhere; those that are empty are not linked.
+// HouseLinks are addresses of pages that the operator keeps elsewhere; those that are empty are not
+// linked.
 type HouseLinks struct {
 	Terms, Privacy, Imprint string
 }
@@ -38,13 +40,15 @@ type HouseLinks struct {
 type PageView struct {
 	// Title is the page's own title; the frame adds the name of the house.
 	Title string
-	// Summary is what link previews and search engines show of the page; "" for pages that nobody shares.
+	// Summary is what link previews and search engines show of the page; "" for pages that nobody
+	// shares.
 	Summary string
 	// Locale (BCP 47) is how money is written, and how the page's script writes times.
 	Locale string
 	// Viewer is nil for visitors who are not signed in.
 	Viewer *Viewer
-	// Path is the page's own path with its query: where reload links and the way back from signing in lead.
+	// Path is the page's own path with its query: where reload links and the way back from signing
+	// in lead.
 	Path string
 	// Flash is a message from the request before, nil without one.
 	Flash *components.Notice
@@ -90,12 +94,13 @@ func (v PageView) title() string {
 	return v.Title + " · Martelo"
 }
 
-// requestWithinMilliseconds is when the page's script gives a form post up and says so. It is longer than the house
-// takes to answer 503 when its database is away.
+// requestWithinMilliseconds is when the page's script gives a form post up and says so. It is
+// longer than the house takes to answer 503 when its database is away.
 const requestWithinMilliseconds = 12_000
 
-// htmxConfig turns off what a strict content security policy forbids (eval, injected styles), keeps no pages in the
-// browser's storage, and swaps the fragments that come with refusals as well as those that come with success.
+// htmxConfig turns off what a strict content security policy forbids (eval, injected styles), keeps
+// no pages in the browser's storage, and swaps the fragments that come with refusals as well as
+// those that come with success.
 var htmxConfig = mustJSON(map[string]any{
 	"allowEval":                 false,
 	"allowScriptTags":           false,
@@ -115,7 +120,8 @@ var htmxConfig = mustJSON(map[string]any{
 	},
 })
 
-// htmxHeaders make htmx ask for HTML. By itself it accepts anything, which the house answers with JSON.
+// htmxHeaders make htmx ask for HTML. By itself it accepts anything, which the house answers with
+// JSON.
 var htmxHeaders = mustJSON(map[string]string{"Accept": "text/html"})
 
 func mustJSON(v any) string {

@@ -21,7 +21,8 @@ type AuctionView struct {
 	History fragments.BidHistoryView
 	// BidForm is the viewer's place at the lot; its Lot is filled in from Lot when left empty.
 	BidForm fragments.BidFormView
-	// MayCancel shows the way to cancel: to an admin until the end, to the seller before the first bid.
+	// MayCancel shows the way to cancel: to an admin until the end, to the seller before the first
+	// bid.
 	MayCancel bool
 	// CancelProblem says why an attempt to cancel was refused.
 	CancelProblem string
@@ -30,11 +31,12 @@ type AuctionView struct {
 // LotHeading is the title of an auction's page: PageView.Title for the frame.
 func LotHeading(id int64, title string) string { return title + " · Lot " + components.Number(id) }
 
-// summaryMax is how many characters of a lot's description a preview of its page has: what the readers of them show.
+// summaryMax is how many characters of a lot's description a preview of its page has: what the
+// readers of them show.
 const summaryMax = 200
 
-// LotSummary is what a preview of an auction's page says: the beginning of its description, or that it is one. It names no price,
-// because previews are kept.
+// LotSummary is what a preview of an auction's page says: the beginning of its description, or that
+// it is one. It names no price, because previews are kept.
 func LotSummary(id int64, description string) string {
 	words := strings.Join(strings.Fields(description), " ")
 	if words == "" {

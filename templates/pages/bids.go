@@ -16,7 +16,8 @@ type BidsView struct {
 	Title string
 	// Bids are a stretch of the log in the order they were accepted.
 	Bids []auction.Bid
-	// NextURL leads to the later bids, "" at the end of the log; FirstURL to its beginning, "" there.
+	// NextURL leads to the later bids, "" at the end of the log; FirstURL to its beginning, ""
+	// there.
 	NextURL, FirstURL string
 }
 
@@ -26,5 +27,6 @@ func (v BidsView) caption() string {
 		return ""
 	}
 	first, last := v.Bids[0].Seq, v.Bids[len(v.Bids)-1].Seq
-	return "Bids " + strconv.FormatInt(first, 10) + " to " + strconv.FormatInt(last, 10) + " of " + components.Number(v.Lot.BidCount)
+	return "Bids " + strconv.FormatInt(first, 10) + " to " + strconv.FormatInt(last, 10) + " of " +
+		components.Number(v.Lot.BidCount)
 }

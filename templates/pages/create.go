@@ -12,8 +12,9 @@ import (
 	"martelo/templates/words"
 )
 
-// CreateForm is what a seller typed, kept as typed so that a failed POST loses nothing. The names of the form's fields
-// are those of the contract, with more for what JSON says otherwise: zone and offsets, windowMinutes, extendMinutes.
+// CreateForm is what a seller typed, kept as typed so that a failed POST loses nothing. The names
+// of the form's fields are those of the contract, with more for what JSON says otherwise: zone and
+// offsets, windowMinutes, extendMinutes.
 type CreateForm struct {
 	Key           string // a UUID that makes sending the form twice open one auction
 	Title         string
@@ -32,8 +33,8 @@ type CreateForm struct {
 	Lane          string // "" is the standard lane
 }
 
-// Names of the form's fields. The button that was pressed comes as FieldStep: StepReview (also when it is absent) shows
-// the review, StepEdit the form again, StepPublish opens the auction.
+// Names of the form's fields. The button that was pressed comes as FieldStep: StepReview (also when
+// it is absent) shows the review, StepEdit the form again, StepPublish opens the auction.
 const (
 	FieldKey           = "key"
 	FieldTitle         = "title"
@@ -63,7 +64,8 @@ const CarriedPrefix = "lot-"
 // createLabels are what the form calls its fields.
 var createLabels = map[string]string{
 	FieldTitle: "Title", FieldDescription: "Description", FieldCurrency: "Currency", FieldStartPrice: "Start price",
-	FieldMinIncrement: "Step", FieldStartTime: "Bidding opens", FieldEndTime: "Bidding ends", FieldZone: "Your time zone",
+	FieldMinIncrement: "Step", FieldStartTime: "Bidding opens", FieldEndTime: "Bidding ends",
+	FieldZone:      "Your time zone",
 	FieldSoftClose: "Soft close", FieldWindowMinutes: "Minutes before the end in which a bid extends the auction",
 	FieldExtendMinutes: "Minutes left after such a bid", FieldLane: "Lane",
 }
@@ -77,12 +79,13 @@ var CreateFields = []string{
 	FieldStartTime, FieldSoftClose, FieldWindowMinutes, FieldExtendMinutes, FieldLane,
 }
 
-// NewCreateForm is the empty form with the house's defaults. zone is "" when the seller's zone is not known; the page's
-// script then chooses the browser's.
+// NewCreateForm is the empty form with the house's defaults. zone is "" when the seller's zone is
+// not known; the page's script then chooses the browser's.
 func NewCreateForm(key, currency, zone string) CreateForm {
 	return CreateForm{
 		Key: key, Currency: currency, Zone: zone, SoftClose: true,
-		WindowMinutes: wholeMinutes(auction.DefaultSoftClose.Window), ExtendMinutes: wholeMinutes(auction.DefaultSoftClose.Extend),
+		WindowMinutes: wholeMinutes(auction.DefaultSoftClose.Window),
+		ExtendMinutes: wholeMinutes(auction.DefaultSoftClose.Extend),
 	}
 }
 
@@ -99,14 +102,16 @@ type CreateView struct {
 	OtherCurrencies []string
 }
 
-// ReviewView is the second step: everything echoed in words before it is published. Form travels along in hidden
-// fields, so that the review can be published also when it is no longer kept; the rest is what the house understood.
+// ReviewView is the second step: everything echoed in words before it is published. Form travels
+// along in hidden fields, so that the review can be published also when it is no longer kept; the
+// rest is what the house understood.
 type ReviewView struct {
 	layouts.PageView
 	Form CreateForm
 	// State is the auction as it would open.
 	State auction.State
-	// StartsNow tells that the auction opens when it is published: no start was asked for, or one that has passed.
+	// StartsNow tells that the auction opens when it is published: no start was asked for, or one
+	// that has passed.
 	StartsNow bool
 	// Start is the start that was asked for, zero without one.
 	Start time.Time
@@ -114,7 +119,8 @@ type ReviewView struct {
 	Zone *time.Location
 }
 
-// choosesLane tells whether the form asks for the lane: also where the hot one is not offered, if it was chosen, so that it can be taken back.
+// choosesLane tells whether the form asks for the lane: also where the hot one is not offered, if
+// it was chosen, so that it can be taken back.
 func (v CreateView) choosesLane() bool { return v.OffersHot || v.hot() }
 
 func (v CreateView) hot() bool { return v.Form.Lane != "" && v.Form.Lane != string(auction.Standard) }
@@ -125,11 +131,15 @@ const hotWords = "Hot: for a lot that thousands bid on at once"
 // firstBid is the least amount of the first bid.
 func (v ReviewView) firstBid() money.Amount { return v.State.MinimumBid() }
 
-// inWords writes a moment in the seller's zone with the zone's name, abbreviation and offset on that day, so that a
-// change of clocks between now and then is seen.
+// inWords writes a moment in the seller's zone with the zone's name, abbreviation and offset on
+// that day, so that a change of clocks between now and then is seen.
 func (v ReviewView) inWords(t time.Time) string {
 	local := t.In(v.Zone)
-	return local.Format("Monday, 2 January 2006, 15:04:05") + " in " + zoneLabel(v.Zone.String()) + " (UTC" + strings.Replace(local.Format("-07:00"), "-", "−", 1) + ")"
+	return local.Format(
+		"Monday, 2 January 2006, 15:04:05",
+	) + " in " + zoneLabel(v.Zone.String()) + " (UTC" + strings.Replace(
+		local.Format("-07:00"), "-", "−", 1,
+	) + ")"
 }
 
 func (v ReviewView) inUTC(t time.Time) string {
@@ -147,7 +157,8 @@ func (f CreateForm) Fields() []HiddenField {
 	fields := []HiddenField{
 		{FieldKey, f.Key}, {FieldTitle, f.Title}, {FieldDescription, f.Description}, {FieldCurrency, f.Currency},
 		{FieldStartPrice, f.StartPrice}, {FieldMinIncrement, f.MinIncrement}, {FieldStartTime, f.StartTime},
-		{FieldStartOffset, f.StartOffset}, {FieldEndTime, f.EndTime}, {FieldEndOffset, f.EndOffset}, {FieldZone, f.Zone},
+		{FieldStartOffset, f.StartOffset}, {FieldEndTime, f.EndTime}, {FieldEndOffset, f.EndOffset},
+		{FieldZone, f.Zone},
 		{FieldWindowMinutes, f.WindowMinutes}, {FieldExtendMinutes, f.ExtendMinutes}, {FieldLane, f.Lane},
 	}
 	if f.SoftClose {
@@ -245,7 +256,8 @@ var usualCurrencies = []choice{
 	{"VND", "Vietnamese đồng"}, {"KWD", "Kuwaiti dinar"},
 }
 
-// otherCurrencies are the offered codes without the usual ones, and with the chosen one in any case.
+// otherCurrencies are the offered codes without the usual ones, and with the chosen one in any
+// case.
 func (v CreateView) otherCurrencies() []string {
 	usual := map[string]bool{}
 	for _, currency := range usualCurrencies {

@@ -7,8 +7,8 @@ import (
 	"martelo/templates/words"
 )
 
-// ErrorView is the page for everything that did not work. Headline and Advice may be left empty: every status has words
-// of its own.
+// ErrorView is the page for everything that did not work. Headline and Advice may be left empty:
+// every status has words of its own.
 type ErrorView struct {
 	layouts.PageView
 	Status   int

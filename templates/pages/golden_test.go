@@ -34,7 +34,8 @@ var hashes = regexp.MustCompile(`\.[0-9a-f]{10}\.(css|js|svg|woff2)`)
 func TestPagesMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for name, page := range gallery.Pages() {
-		// One element to a line, so that differences can be read; hashes of static files change with every sheet.
+		// One element to a line, so that differences can be read; hashes of static files change
+		// with every sheet.
 		got := strings.ReplaceAll(hashes.ReplaceAllString(render(t, page), ".HASH.$1"), "><", ">\n<") + "\n"
 		file := filepath.Join("testdata", name+".html")
 		if *update {
@@ -102,7 +103,8 @@ var (
 	headings   = regexp.MustCompile(`<h([1-6])`)
 )
 
-// Labels, explanations and forms are found by id, which only works while every id is there, and once.
+// Labels, explanations and forms are found by id, which only works while every id is there, and
+// once.
 func TestPagesReferToWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for name, page := range gallery.Pages() {
@@ -149,13 +151,15 @@ func TestPagesHaveOneFirstHeadingAndSkipNone(t *testing.T) {
 	}
 }
 
-// Other people see paddle numbers: the names and e-mail addresses of bidders never reach a page about a lot.
+// Other people see paddle numbers: the names and e-mail addresses of bidders never reach a page
+// about a lot.
 func TestPagesNameNoBidder(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(gallery.Pages())) {
 		html := render(t, gallery.Pages()[name])
 		if strings.HasPrefix(name, "auction") || strings.HasPrefix(name, "list") || name == "bids" {
-			if _, main, _ := strings.Cut(html, "<main"); strings.Contains(main, "Ana Duarte") || strings.Contains(main, "@") {
+			if _, main, _ := strings.Cut(html, "<main"); strings.Contains(main, "Ana Duarte") ||
+				strings.Contains(main, "@") {
 				t.Errorf("%s names a person", name)
 			}
 		}

@@ -1,4 +1,5 @@
-// Package pages holds one function and one view per page of the house. Views are plain data; the web room fills them.
+// Package pages holds one function and one view per page of the house. Views are plain data; the
+// web room fills them.
 package pages
 
 import (
@@ -33,7 +34,8 @@ type ListView struct {
 	// Seller is set when Query.Seller is: whose lots these are.
 	Seller SellerView
 	Lots   []LotCard
-	// NextURL leads to the next page of the list, "" on the last. FirstURL leads back to the first, "" on it.
+	// NextURL leads to the next page of the list, "" on the last. FirstURL leads back to the first,
+	// "" on it.
 	NextURL, FirstURL string
 	// NewsURL is where the page asks whether the list is still what it was; "" for a list that does
 	// not ask.
@@ -44,7 +46,8 @@ type ListView struct {
 	Problem string
 }
 
-// url is the list's URL for a changed query. A cursor is never kept: another question starts on its first page.
+// url is the list's URL for a changed query. A cursor is never kept: another question starts on its
+// first page.
 func (q ListQuery) url() string {
 	values := url.Values{}
 	set := func(name, value string) {

@@ -11,7 +11,8 @@ type MyBid struct {
 	Highest money.Amount
 }
 
-// MyBidsView is the list of lots the viewer has bid on: those that are open first, soonest end first.
+// MyBidsView is the list of lots the viewer has bid on: those that are open first, soonest end
+// first.
 type MyBidsView struct {
 	layouts.PageView
 	Lots              []MyBid

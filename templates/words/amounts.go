@@ -7,8 +7,9 @@ import (
 	"martelo/app/money"
 )
 
-// NotationOf is how people of a locale (BCP 47) write amounts. It looks at how twelve million are printed, which is
-// "12,345,678.90" in English, so that what people type is read by the same data as what they are shown.
+// NotationOf is how people of a locale (BCP 47) write amounts. It looks at how twelve million are
+// printed, which is "12,345,678.90" in English, so that what people type is read by the same data
+// as what they are shown.
 func NotationOf(locale string) money.Notation {
 	printed := figures(locale, money.FromMinor(12_345_678_90, money.MustCurrency("EUR")))
 	marks := strings.FieldsFunc(printed, unicode.IsDigit)
@@ -23,8 +24,8 @@ func figures(locale string, a money.Amount) string {
 	return strings.TrimFunc(a.Format(locale), func(r rune) bool { return !unicode.IsDigit(r) })
 }
 
-// EditAmount writes an amount as a form's field holds it: in the locale's notation, without currency sign and groups.
-// money.ReadTyped reads it back to the same amount.
+// EditAmount writes an amount as a form's field holds it: in the locale's notation, without
+// currency sign and groups. money.ReadTyped reads it back to the same amount.
 func EditAmount(locale string, a money.Amount) string {
 	return strings.Replace(a.String(), ".", NotationOf(locale).Decimal, 1)
 }

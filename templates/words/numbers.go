@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// TimeStyle says how much of a moment is written. The page's script writes the same amount in the reader's own zone.
+// TimeStyle says how much of a moment is written. The page's script writes the same amount in the
+// reader's own zone.
 type TimeStyle string
 
 const (
-	// TimeFull is date, time to the second and zone: for the end of an auction, where seconds count.
+	// TimeFull is date, time to the second and zone: for the end of an auction, where seconds
+	// count.
 	TimeFull TimeStyle = "full"
 	// TimeShort is date and time to the minute and zone.
 	TimeShort TimeStyle = "short"
@@ -30,11 +32,13 @@ var timeLayouts = map[TimeStyle]string{
 // FormatTime writes a moment in UTC, as a page without script shows it.
 func FormatTime(t time.Time, style TimeStyle) string { return t.UTC().Format(timeLayouts[style]) }
 
-// MachineTime is the form for datetime attributes: exact to the millisecond, so that a countdown is too.
+// MachineTime is the form for datetime attributes: exact to the millisecond, so that a countdown is
+// too.
 func MachineTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Left writes how long something still takes, coarser the longer it is. The page's script (function left) writes
-// the same words: "2 d 4 h", "4 h 05 min", "12 min 07 s", "42 s", and "0 s" for the past.
+// Left writes how long something still takes, coarser the longer it is. The page's script (function
+// left) writes the same words: "2 d 4 h", "4 h 05 min", "12 min 07 s", "42 s", and "0 s" for the
+// past.
 func Left(d time.Duration) string {
 	seconds := int64((d + time.Second - 1) / time.Second)
 	if seconds < 0 {
@@ -81,9 +85,10 @@ func plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
 }
 
-// Bidder is how a person is shown in bid lists: by the paddle number of this auction, never by name.
+// Bidder is how a person is shown in bid lists: by the paddle number of this auction, never by
+// name.
 func Bidder(paddle int) string { return "Bidder " + strconv.Itoa(paddle) }
 
-// ExactTime writes a moment as the contract does: RFC 3339 in UTC, to the microsecond that the house
-// decides by.
+// ExactTime writes a moment as the contract does: RFC 3339 in UTC, to the microsecond that the
+// house decides by.
 func ExactTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }

@@ -29,7 +29,8 @@ func TestLeftIsCoarserTheLongerItTakes(t *testing.T) {
 func TestSpanSaysWholeUnits(t *testing.T) {
 	t.Parallel()
 	cases := map[time.Duration]string{
-		time.Second: "1 second", 90 * time.Second: "90 seconds", 2 * time.Minute: "2 minutes", time.Hour: "1 hour", 90 * time.Minute: "90 minutes",
+		time.Second: "1 second", 90 * time.Second: "90 seconds", 2 * time.Minute: "2 minutes", time.Hour: "1 hour",
+		90 * time.Minute: "90 minutes",
 	}
 	for span, want := range cases {
 		if got := Span(span); got != want {
@@ -42,7 +43,8 @@ func TestFormatTimeAlwaysNamesTheZone(t *testing.T) {
 	t.Parallel()
 	moment := time.Date(2026, time.November, 30, 17, 14, 7, 0, time.FixedZone("", -3*60*60))
 	cases := map[TimeStyle]string{
-		TimeFull: "30 Nov 2026, 20:14:07 UTC", TimeShort: "30 Nov 2026, 20:14 UTC", TimeBid: "30 Nov, 20:14:07 UTC", TimeClock: "20:14:07 UTC",
+		TimeFull: "30 Nov 2026, 20:14:07 UTC", TimeShort: "30 Nov 2026, 20:14 UTC", TimeBid: "30 Nov, 20:14:07 UTC",
+		TimeClock: "20:14:07 UTC",
 	}
 	for style, want := range cases {
 		if got := FormatTime(moment, style); got != want {

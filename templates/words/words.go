@@ -31,8 +31,8 @@ type Status struct{ Headline, Advice string }
 type table struct {
 	// or stands between two amounts of which one is meant.
 	or string
-	// reasons are the sentences about refused fields, by refusal code. Those whose key begins with a
-	// field's name and a point are for that field alone.
+	// reasons are the sentences about refused fields, by refusal code. Those whose key begins with
+	// a field's name and a point are for that field alone.
 	reasons map[string]string
 	// problems are those of the codes that web/problem.go lists.
 	problems  map[string]Problem

@@ -58,13 +58,16 @@ func TestEveryKeyHasASentence(t *testing.T) {
 func figured() []refusal.Reason {
 	usd, jpy := money.MustCurrency("USD"), money.MustCurrency("JPY")
 	return []refusal.Reason{
-		refusal.TooLong{Max: 200}, refusal.TooShort{Min: 8}, refusal.OutOfRange{Min: 1, Max: 50}, refusal.NotList{Max: 100},
+		refusal.TooLong{Max: 200}, refusal.TooShort{Min: 8}, refusal.OutOfRange{Min: 1, Max: 50},
+		refusal.NotList{Max: 100},
 		refusal.TooMany{Count: 100}, refusal.TooFar{Years: 5}, refusal.Hidden{}, refusal.Hidden{After: "a"},
 		refusal.Skipped{Zone: "Europe/Berlin"}, refusal.ShownTwice{Zone: "Europe/Berlin"},
 		refusal.AmountTooLarge{Digits: 12}, refusal.SumTooLarge{Digits: 12},
 		refusal.TooPrecise{}, refusal.TooPrecise{Currency: usd}, refusal.TooPrecise{Currency: jpy},
-		refusal.Typed{Currency: usd, Cause: money.ErrTooLarge}, refusal.Typed{Currency: usd, Cause: money.ErrTooPrecise},
-		refusal.Typed{Currency: jpy, Cause: money.ErrTooPrecise}, refusal.Typed{Currency: usd, Cause: money.ErrNotDecimal},
+		refusal.Typed{Currency: usd, Cause: money.ErrTooLarge},
+		refusal.Typed{Currency: usd, Cause: money.ErrTooPrecise},
+		refusal.Typed{Currency: jpy, Cause: money.ErrTooPrecise},
+		refusal.Typed{Currency: usd, Cause: money.ErrNotDecimal},
 		refusal.Typed{Currency: usd, Cause: &money.AmbiguousError{
 			Readings: []money.Amount{money.FromMinor(150, usd), money.FromMinor(150000, usd)},
 		}},
@@ -136,7 +139,9 @@ func TestFiguresAreWrittenForWhoReads(t *testing.T) {
 		"The least bid is 12345.67.": API.Problem("too_low", refusal.Figures{"minimumBid": bid}).Detail,
 		"$12,345.67 is too low. Bid at least $12,345.67.": In("en-US").Problem("too_low",
 			refusal.Figures{"minimumBid": bid, "amount": bid}).Bid,
-		"The auction ended at 2030-01-31T18:00:00.000005Z.": API.Problem("closed", refusal.Figures{"endTime": at}).Detail,
+		"The auction ended at 2030-01-31T18:00:00.000005Z.": API.Problem(
+			"closed", refusal.Figures{"endTime": at},
+		).Detail,
 		"Remove the hidden character U+202E after “Omega”.": API.Reason(
 			refusal.Of("title", refusal.Hidden{Character: '\u202e', After: "Omega"})),
 		"Remove the hidden character U+0007 at the beginning.": API.Reason(

@@ -17,8 +17,9 @@ const (
 	MediaForm = "application/x-www-form-urlencoded"
 )
 
-// AsksPage tells whether the answer is to be HTML. Where there is JSON too, HTML goes to whoever names it; what is sent as JSON is the
-// API's and answered in kind. Where there are only pages, whoever accepts one gets it.
+// AsksPage tells whether the answer is to be HTML. Where there is JSON too, HTML goes to whoever
+// names it; what is sent as JSON is the API's and answered in kind. Where there are only pages,
+// whoever accepts one gets it.
 func AsksPage(r *http.Request) bool {
 	named, accepts := acceptsHTML(r.Header)
 	if named {
@@ -27,8 +28,9 @@ func AsksPage(r *http.Request) bool {
 	return accepts && (onlyPageAt(r) || IsLotShow(r) && previewsLinks(r.UserAgent()))
 }
 
-// acceptsHTML reads the Accept header: whether it names text/html itself, and whether it lets HTML through at all. Without the header
-// everything is accepted (RFC 9110, section 12.5.1). The order of preference does not count, only a weight of 0, which refuses.
+// acceptsHTML reads the Accept header: whether it names text/html itself, and whether it lets HTML
+// through at all. Without the header everything is accepted (RFC 9110, section 12.5.1). The order
+// of preference does not count, only a weight of 0, which refuses.
 func acceptsHTML(header http.Header) (named, accepts bool) {
 	accept := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -66,7 +68,8 @@ func membersOf(list string) iter.Seq[string] {
 	})
 }
 
-// refuses tells whether a media range's parameters give it a weight of 0. A weight that cannot be read is as good as none.
+// refuses tells whether a media range's parameters give it a weight of 0. A weight that cannot be
+// read is as good as none.
 func refuses(parameters string) bool {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(parameter, "=")
@@ -90,7 +93,8 @@ func onlyPageAt(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, components.PathAccount+"/")
 }
 
-// IsLotShow tells whether a request asks for one lot, whose representation depends on the client's name too.
+// IsLotShow tells whether a request asks for one lot, whose representation depends on the client's
+// name too.
 func IsLotShow(r *http.Request) bool {
 	if !reads(r) {
 		return false
@@ -101,13 +105,17 @@ func IsLotShow(r *http.Request) bool {
 
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// previewers are words in the names of the programs that show what a link leads to, and of those that search engines send. They are
-// known to accept anything, and what they want is the page.
+// previewers are words in the names of the programs that show what a link leads to, and of those
+// that search engines send. They are known to accept anything, and what they want is the page.
 var previewers = []string{
-	"slackbot", "slack-img", "twitterbot", "facebookexternalhit", "facebot", "facebookcatalog", "meta-external", "whatsapp", "telegrambot",
-	"discordbot", "linkedinbot", "applebot", "imessage", "googlebot", "google-inspectiontool", "googleother", "bingbot", "bingpreview",
-	"microsoftpreview", "skypeuripreview", "pinterest", "redditbot", "embedly", "iframely", "viber", "vkshare", "kakaotalk", "cardyb",
-	"bluesky", "mastodon", "synapse", "mattermost", "snapchat", "zalo", "duckduckbot", "yandexbot", "baiduspider", "petalbot", "opengraph",
+	"slackbot", "slack-img", "twitterbot", "facebookexternalhit", "facebot", "facebookcatalog", "meta-external",
+	"whatsapp", "telegrambot",
+	"discordbot", "linkedinbot", "applebot", "imessage", "googlebot", "google-inspectiontool", "googleother", "bingbot",
+	"bingpreview",
+	"microsoftpreview", "skypeuripreview", "pinterest", "redditbot", "embedly", "iframely", "viber", "vkshare",
+	"kakaotalk", "cardyb",
+	"bluesky", "mastodon", "synapse", "mattermost", "snapchat", "zalo", "duckduckbot", "yandexbot", "baiduspider",
+	"petalbot", "opengraph",
 }
 
 // userAgentMax bounds what is searched for them: no program's name is longer.

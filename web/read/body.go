@@ -16,8 +16,8 @@ import (
 // bodyBytesMax is the contract's limit.
 const bodyBytesMax = 64 << 10
 
-// Body reads a body of at most bodyBytesMax. It returns ErrTooLarge, ErrUnsupportedMedia for one that is packed, or a MalformedError for
-// one that breaks off or does not come in time.
+// Body reads a body of at most bodyBytesMax. It returns ErrTooLarge, ErrUnsupportedMedia for one
+// that is packed, or a MalformedError for one that breaks off or does not come in time.
 func Body(r *http.Request) ([]byte, error) {
 	if r.ContentLength > bodyBytesMax {
 		return nil, ErrTooLarge
@@ -35,11 +35,13 @@ func Body(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// Object is a JSON object as it was sent: its members are read one by one, so that an amount is never a float and a field that is
-// wrong can be named. Members nobody asks for are ignored; null is as good as absent.
+// Object is a JSON object as it was sent: its members are read one by one, so that an amount is
+// never a float and a field that is wrong can be named. Members nobody asks for are ignored; null
+// is as good as absent.
 type Object map[string]json.RawMessage
 
-// ObjectOf reads the body of an API call. It returns ErrUnsupportedMedia, ErrTooLarge or a MalformedError.
+// ObjectOf reads the body of an API call. It returns ErrUnsupportedMedia, ErrTooLarge or a
+// MalformedError.
 func ObjectOf(r *http.Request) (Object, error) {
 	if Media(r) != MediaJSON {
 		return nil, ErrUnsupportedMedia
@@ -51,7 +53,8 @@ func ObjectOf(r *http.Request) (Object, error) {
 	return parseObject(body)
 }
 
-// parseObject reads one JSON object and nothing after it. A name that occurs twice is refused: which of the two is meant nobody can know.
+// parseObject reads one JSON object and nothing after it. A name that occurs twice is refused:
+// which of the two is meant nobody can know.
 func parseObject(text []byte) (Object, error) {
 	if !utf8.Valid(text) {
 		return nil, MalformedError{Reason: refusal.BodyNotUTF8}
@@ -94,7 +97,8 @@ func memberName(quoted []byte) (name string, err error) {
 	return name, nil
 }
 
-// skipSpace and skipValue walk over JSON that is known to be valid; the bounds are checked by Go all the same.
+// skipSpace and skipValue walk over JSON that is known to be valid; the bounds are checked by Go
+// all the same.
 func skipSpace(text []byte, at int) int {
 	for text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r' {
 		at++

@@ -1,5 +1,5 @@
-// Package read reads requests: bodies, forms, queries and headers. What it returns is well-formed. Whether
-// it is allowed is for the rooms behind it to say.
+// Package read reads requests: bodies, forms, queries and headers. What it returns is well-formed.
+// Whether it is allowed is for the rooms behind it to say.
 package read
 
 import (

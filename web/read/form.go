@@ -36,7 +36,8 @@ func parseForm(body string) (url.Values, error) {
 	return values, nil
 }
 
-// PathAfter is where a form leads afterwards: a path of this house, or its front door for anything that could lead elsewhere.
+// PathAfter is where a form leads afterwards: a path of this house, or its front door for anything
+// that could lead elsewhere.
 func PathAfter(next string) string {
 	parsed, err := url.Parse(next)
 	elsewhere := err != nil || parsed.IsAbs() || parsed.Host != "" || parsed.User != nil ||

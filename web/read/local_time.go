@@ -29,16 +29,17 @@ func unknownZone() *refusal.FieldError {
 	return refusal.Of(pages.FieldZone, refusal.Unknown)
 }
 
-// LocalTime reads what clocks in a zone show as a moment, with the offset of that day and not of today. A time that the
-// clocks skip is refused. Of a time that they show twice the offset says which is meant, and without it both are
-// returned to choose from.
+// LocalTime reads what clocks in a zone show as a moment, with the offset of that day and not of
+// today. A time that the clocks skip is refused. Of a time that they show twice the offset says
+// which is meant, and without it both are returned to choose from.
 func LocalTime(field, text, offset string, zone *time.Location) (time.Time, []time.Time, *refusal.FieldError) {
 	shown, layout, ok := parseLocal(text)
 	if !ok {
 		return time.Time{}, nil, refusal.Of(field, refusal.NotLocalTime)
 	}
 	var moments []time.Time
-	// Around a change of clocks there are two offsets; the moment is right if clocks in the zone show the text at it.
+	// Around a change of clocks there are two offsets; the moment is right if clocks in the zone
+	// show the text at it.
 	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, seconds := shown.Add(around).In(zone).Zone()
 		moment := shown.Add(-time.Duration(seconds) * time.Second).In(zone)

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Locales are how the house writes money and times for people (BCP 47), the first for everybody else. The list is fixed, so that a live view
-// is drawn a bounded number of times.
+// Locales are how the house writes money and times for people (BCP 47), the first for everybody
+// else. The list is fixed, so that a live view is drawn a bounded number of times.
 var Locales = []string{
-	"en-US", "en-GB", "en-AU", "en-CA", "en-IN", "de", "de-AT", "de-CH", "fr", "fr-CA", "fr-CH", "es", "es-MX", "it", "nl", "pt-BR", "pt-PT",
+	"en-US", "en-GB", "en-AU", "en-CA", "en-IN", "de", "de-AT", "de-CH", "fr", "fr-CA", "fr-CH", "es", "es-MX", "it",
+	"nl", "pt-BR", "pt-PT",
 	"pl", "sv", "da", "nb", "fi", "cs", "hu", "ro", "tr", "el", "uk", "ja", "ko", "zh-CN", "zh-TW", "vi", "id", "hi",
 }
 

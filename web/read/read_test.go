@@ -17,7 +17,10 @@ import (
 )
 
 func FuzzAmountInJSON(f *testing.F) {
-	for _, text := range []string{`1`, `"1"`, `1e3`, `"1e3"`, `-1`, `0.10`, `"１"`, `null`, `true`, `[]`, `{}`, `""`, `999999999999.9999`, `1000000000000`, `"\u0031"`, `00`, ` 1 `} {
+	for _, text := range []string{
+		`1`, `"1"`, `1e3`, `"1e3"`, `-1`, `0.10`, `"１"`, `null`, `true`, `[]`, `{}`, `""`, `999999999999.9999`,
+		`1000000000000`, `"\u0031"`, `00`, ` 1 `,
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -57,7 +60,10 @@ func padded(written string) string {
 }
 
 func FuzzObject(f *testing.F) {
-	for _, text := range []string{``, `{}`, `{"a":1}`, `{"a":1,"a":2}`, `[]`, `{}{}`, "{\"\xff\":1}", `{"a":{"a":[{}]}}`, `{"\u0061":1,"a":2}`, "\ufeff{}", `null`, ` {} `, `{"a":"\ud800"}`} {
+	for _, text := range []string{
+		``, `{}`, `{"a":1}`, `{"a":1,"a":2}`, `[]`, `{}{}`, "{\"\xff\":1}", `{"a":{"a":[{}]}}`, `{"\u0061":1,"a":2}`,
+		"\ufeff{}", `null`, ` {} `, `{"a":"\ud800"}`,
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -86,7 +92,10 @@ func FuzzObject(f *testing.F) {
 }
 
 func FuzzKey(f *testing.F) {
-	for _, text := range []string{"", "8e03978e-40d5-43e8-bc93-6894a57f9324", "8E03978E-40D5-43E8-BC93-6894A57F9324", "{8e03978e-40d5-43e8-bc93-6894a57f9324}", "00000000-0000-0000-0000-000000000000", strings.Repeat("-", 36)} {
+	for _, text := range []string{
+		"", "8e03978e-40d5-43e8-bc93-6894a57f9324", "8E03978E-40D5-43E8-BC93-6894A57F9324",
+		"{8e03978e-40d5-43e8-bc93-6894a57f9324}", "00000000-0000-0000-0000-000000000000", strings.Repeat("-", 36),
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -110,7 +119,10 @@ func FuzzKey(f *testing.F) {
 }
 
 func FuzzMoment(f *testing.F) {
-	for _, text := range []string{"2030-01-01T00:00:00Z", "2030-01-01T00:00:00.123456789+14:00", "2030-01-01T24:00:00Z", "2030-02-29T00:00:00Z", "2030-01-01T00:00:60Z", "2030-01-01t00:00:00z", "0000-01-01T00:00:00Z", "2030-01-01T00:00:00-00:00"} {
+	for _, text := range []string{
+		"2030-01-01T00:00:00Z", "2030-01-01T00:00:00.123456789+14:00", "2030-01-01T24:00:00Z", "2030-02-29T00:00:00Z",
+		"2030-01-01T00:00:60Z", "2030-01-01t00:00:00z", "0000-01-01T00:00:00Z", "2030-01-01T00:00:00-00:00",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -130,7 +142,10 @@ func FuzzMoment(f *testing.F) {
 }
 
 func FuzzIDs(f *testing.F) {
-	for _, text := range []string{"1", "0", "-1", "1,2,2", "1,,2", " 1", "9223372036854775807", "9223372036854775808", "01", strings.Repeat("1,", 200)} {
+	for _, text := range []string{
+		"1", "0", "-1", "1,2,2", "1,,2", " 1", "9223372036854775807", "9223372036854775808", "01",
+		strings.Repeat("1,", 200),
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -190,7 +205,9 @@ func FuzzForm(f *testing.F) {
 }
 
 func FuzzPathAfter(f *testing.F) {
-	for _, text := range []string{"", "/", "/me", "//x", `/\x`, "https://x", "/a?b#c", "/%2f/x", "/\x00", "javascript:x"} {
+	for _, text := range []string{
+		"", "/", "/me", "//x", `/\x`, "https://x", "/a?b#c", "/%2f/x", "/\x00", "javascript:x",
+	} {
 		f.Add(text)
 	}
 	house, _ := url.Parse("https://house.example/signin")
@@ -206,7 +223,10 @@ func FuzzPathAfter(f *testing.F) {
 }
 
 func FuzzLocalTime(f *testing.F) {
-	for _, text := range []string{"2030-03-31T02:30", "2030-10-27T02:30", "2030-10-27T02:30:59", "0001-01-01T00:00", "9999-12-31T23:59", "2030-01-01", ""} {
+	for _, text := range []string{
+		"2030-03-31T02:30", "2030-10-27T02:30", "2030-10-27T02:30:59", "0001-01-01T00:00", "9999-12-31T23:59",
+		"2030-01-01", "",
+	} {
 		f.Add(text, "Europe/Berlin")
 	}
 	f.Add("2030-10-06T02:15", "Australia/Lord_Howe") // a change of half an hour
@@ -222,7 +242,8 @@ func FuzzLocalTime(f *testing.F) {
 				return
 			}
 			first, second := both[0].In(zone), both[1].In(zone)
-			if len(both) != 2 || !first.Before(second) || first.Format(localLayouts[1]) != second.Format(localLayouts[1]) {
+			if len(both) != 2 || !first.Before(second) ||
+				first.Format(localLayouts[1]) != second.Format(localLayouts[1]) {
 				t.Errorf("%q in %s may be %v", text, zoneName, both)
 			}
 			return
@@ -231,7 +252,9 @@ func FuzzLocalTime(f *testing.F) {
 		if got := shown.Format(localLayouts[0]); got != text && shown.Format(localLayouts[1]) != text {
 			t.Errorf("%q in %s is read as %v", text, zoneName, shown)
 		}
-		for _, apart := range []time.Duration{time.Hour, 30 * time.Minute, 2 * time.Hour, -time.Hour, -30 * time.Minute, -2 * time.Hour} {
+		for _, apart := range []time.Duration{
+			time.Hour, 30 * time.Minute, 2 * time.Hour, -time.Hour, -30 * time.Minute, -2 * time.Hour,
+		} {
 			if other := moment.Add(apart).In(zone); other.Format(localLayouts[1]) == shown.Format(localLayouts[1]) {
 				t.Errorf("%q in %s: also %v is shown so, not only %v", text, zoneName, other, shown)
 			}

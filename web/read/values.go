@@ -13,7 +13,8 @@ import (
 // HeaderKey names a call, so that sending it again is no second one.
 const HeaderKey = "Idempotency-Key"
 
-// uuidLength is the canonical form's: other ways to write a UUID (braces, urn, bare digits) are refused, so that one key has one spelling.
+// uuidLength is the canonical form's: other ways to write a UUID (braces, urn, bare digits) are
+// refused, so that one key has one spelling.
 const uuidLength = 36
 
 // Key reads the Idempotency-Key. It may come several times if it is the same each time.

@@ -26,7 +26,8 @@ func TestDataForgesNoEvent(t *testing.T) {
 			if name, got := fields(block); name != expected[0] || got != expected[1] {
 				t.Fatalf("%q was read as %q with %q", data, name, got)
 			}
-			if bytes.ContainsRune(block, '\r') || bytes.Contains(block, []byte("\nid")) || bytes.Contains(block, []byte("\nretry")) {
+			if bytes.ContainsRune(block, '\r') || bytes.Contains(block, []byte("\nid")) ||
+				bytes.Contains(block, []byte("\nretry")) {
 				t.Fatalf("%q became %q", data, block)
 			}
 		}

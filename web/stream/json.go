@@ -35,7 +35,8 @@ type (
 	}
 )
 
-// jsonLive writes updates as JSON; frame puts one with its event's name into the words of a protocol.
+// jsonLive writes updates as JSON; frame puts one with its event's name into the words of a
+// protocol.
 func jsonLive(name string, frame func(event string, data any) []byte) *live.Representation {
 	return &live.Representation{
 		Name:   name,

@@ -10,16 +10,18 @@ import (
 	"martelo/app/live"
 )
 
-// PageRenderer draws an update as the out-of-band elements of a view ("panel", "card"), with money as the locale writes it. It is
-// asked once for all viewers: nothing in it may depend on who looks. Nothing drawn is nothing sent. Now is about the
-// database's time.
+// PageRenderer draws an update as the out-of-band elements of a view ("panel", "card"), with money
+// as the locale writes it. It is asked once for all viewers: nothing in it may depend on who looks.
+// Nothing drawn is nothing sent. Now is about the database's time.
 type PageRenderer func(view, locale string, u auction.Update, now time.Time) []byte
 
-// pagesMax bounds the representations, which stay for good: the views times the locales of the house, several times over.
+// pagesMax bounds the representations, which stay for good: the views times the locales of the
+// house, several times over.
 const pagesMax = 256
 
-// pageEvents are the representations of the pages' own stream, one for each view and locale that was asked for: an unnamed
-// message holds elements that htmx swaps in out of band, clock is the heartbeat and bye the end for good.
+// pageEvents are the representations of the pages' own stream, one for each view and locale that
+// was asked for: an unnamed message holds elements that htmx swaps in out of band, clock is the
+// heartbeat and bye the end for good.
 type pageEvents struct {
 	render PageRenderer
 
@@ -54,8 +56,8 @@ func (p *pageEvents) as(view, locale string) (*live.Representation, error) {
 	return as, nil
 }
 
-// pageClock is what the page's script counts down by: the database's time in milliseconds since 1970, and whether the house
-// itself learns of changes only every second or so.
+// pageClock is what the page's script counts down by: the database's time in milliseconds since
+// 1970, and whether the house itself learns of changes only every second or so.
 func pageClock(now time.Time, slow bool) []byte {
 	data := strconv.AppendInt(nil, now.UnixMilli(), 10)
 	if slow {

@@ -1,5 +1,5 @@
-// Package stream sends live updates: server-sent events of JSON and of HTML, and WebSockets. What it sends
-// comes from app/live, once for all viewers.
+// Package stream sends live updates: server-sent events of JSON and of HTML, and WebSockets. What
+// it sends comes from app/live, once for all viewers.
 package stream
 
 import (
@@ -15,19 +15,21 @@ import (
 )
 
 const (
-	// retrySoonest and retryLatest are between which a client is told to come back after a connection broke: soon enough that it
-	// has the latest price within two seconds, spread enough that ten thousand do not come at once.
+	// retrySoonest and retryLatest are between which a client is told to come back after a
+	// connection broke: soon enough that it has the latest price within two seconds, spread enough
+	// that ten thousand do not come at once.
 	retrySoonest = 300 * time.Millisecond
 	retryLatest  = 1300 * time.Millisecond
 	// streamWriteWithin bounds a write to a viewer that the hub cannot write to itself.
 	streamWriteWithin = 10 * time.Second
-	// webSocketPlaces is how many viewers a WebSocket counts as: with its goroutines and buffers it costs some 40 KiB, about as many
-	// times what a viewer of server-sent events does.
+	// webSocketPlaces is how many viewers a WebSocket counts as: with its goroutines and buffers it
+	// costs some 40 KiB, about as many times what a viewer of server-sent events does.
 	webSocketPlaces = 4
 )
 
-// Streams serves live updates. Its methods expect what the caller has checked: that the auctions exist (Hub.Known) and that each is named
-// once. They return an error only while nothing has been written: a *live.Refusal (503 with its RetryAfter), or a read.MalformedError.
+// Streams serves live updates. Its methods expect what the caller has checked: that the auctions
+// exist (Hub.Known) and that each is named once. They return an error only while nothing has been
+// written: a *live.Refusal (503 with its RetryAfter), or a read.MalformedError.
 //
 // Nothing may wrap the writer that buffers, compresses or limits the time of an answer.
 type Streams struct {
@@ -37,7 +39,8 @@ type Streams struct {
 	messages *live.Representation
 	address  func(*http.Request) string
 
-	// How often a WebSocket is asked whether it is there, and how long it has to answer: what tests shorten.
+	// How often a WebSocket is asked whether it is there, and how long it has to answer: what tests
+	// shorten.
 	PingEvery, PongWithin time.Duration
 }
 
@@ -99,13 +102,14 @@ func streamHeader(header http.Header) {
 	header.Set("X-Accel-Buffering", "no") // nginx: pass on at once
 }
 
-// headOf is the head of an answer that lasts until the connection ends, so that the same bytes go to every viewer without
-// being cut into chunks.
+// headOf is the head of an answer that lasts until the connection ends, so that the same bytes go
+// to every viewer without being cut into chunks.
 func headOf(header http.Header) []byte {
 	var head bytes.Buffer
 	head.WriteString("HTTP/1.1 200 OK\r\n")
 	header.Set("Connection", "close")
-	header.Set("Date", time.Now().UTC().Format(http.TimeFormat)) // the head's own business: nothing is counted down by it
+	// The head's own business: nothing is counted down by it.
+	header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	_ = header.WriteSubset(&head, map[string]bool{"Content-Length": true, "Transfer-Encoding": true})
 	head.WriteString("\r\n")
 	return head.Bytes()
@@ -115,7 +119,8 @@ func headOf(header http.Header) []byte {
 func (s *Streams) serve(w http.ResponseWriter, r *http.Request, viewer *live.Viewer, first []byte) error {
 	control := http.NewResponseController(w)
 	write := func(frames [][]byte) error {
-		if err := control.SetWriteDeadline(time.Now().Add(streamWriteWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := control.SetWriteDeadline(time.Now().Add(streamWriteWithin)); err != nil &&
+			!errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
 		for _, frame := range frames {
@@ -142,8 +147,9 @@ func (s *Streams) viewing(r *http.Request, as *live.Representation, ids []int64)
 	return live.Viewing{Auctions: ids, As: as, Address: s.household(r)}
 }
 
-// household is whose limit a request counts against: an IPv4 address, or the part of an IPv6 address that one household has. What
-// comes from this machine itself is a proxy that names nobody, or a tool, and counts against no limit.
+// household is whose limit a request counts against: an IPv4 address, or the part of an IPv6
+// address that one household has. What comes from this machine itself is a proxy that names nobody,
+// or a tool, and counts against no limit.
 func (s *Streams) household(r *http.Request) string {
 	address := s.address(r)
 	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Unmap().IsLoopback() {

@@ -19,15 +19,18 @@ import (
 )
 
 const (
-	// pingEvery is how often a WebSocket's other end is asked whether it is there, and pongWithin how long it has to answer.
+	// pingEvery is how often a WebSocket's other end is asked whether it is there, and pongWithin
+	// how long it has to answer.
 	pingEvery  = 20 * time.Second
 	pongWithin = 10 * time.Second
-	// farewellWithin bounds the closing handshake, in which the library would wait for the rest of a frame that never comes.
+	// farewellWithin bounds the closing handshake, in which the library would wait for the rest of
+	// a frame that never comes.
 	farewellWithin = time.Second
 )
 
-// WebSocket sends one auction's updates as text messages (GET /ws/auctions/{id}). Whatever the client sends beside
-// pongs and its goodbye ends the connection. The viewer's place is free when the connection is closed, and no sooner.
+// WebSocket sends one auction's updates as text messages (GET /ws/auctions/{id}). Whatever the
+// client sends beside pongs and its goodbye ends the connection. The viewer's place is free when
+// the connection is closed, and no sooner.
 func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, id int64) error {
 	if !asksUpgrade(r.Header) {
 		return read.MalformedError{Reason: refusal.NoUpgrade}
@@ -39,10 +42,13 @@ func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, id int64) er
 		return err
 	}
 	defer viewer.Leave()
-	// Pages of any origin may read: what is sent is public, needs no account and is the same for everybody, so a foreign page
-	// learns nothing from a visitor's browser that it could not ask for itself. And nothing is taken in.
+	// Pages of any origin may read: what is sent is public, needs no account and is the same for
+	// everybody, so a foreign page learns nothing from a visitor's browser that it could not ask
+	// for itself. And nothing is taken in.
 	keeper := &hijackKeeper{ResponseWriter: w}
-	conn, err := websocket.Accept(keeper, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	conn, err := websocket.Accept(
+		keeper, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled},
+	)
 	if err != nil {
 		return nil // Accept has answered
 	}
@@ -80,7 +86,8 @@ func (k *hijackKeeper) Hijack() (conn net.Conn, buffered *bufio.ReadWriter, err 
 // errSpoke is why a connection ends whose client sent a message.
 var errSpoke = errors.New("stream: a WebSocket's client sent a message")
 
-// listen ends a connection whose client leaves or sends a message. Pings, pongs and the goodbye are the library's.
+// listen ends a connection whose client leaves or sends a message. Pings, pongs and the goodbye are
+// the library's.
 func listen(ctx context.Context, conn *websocket.Conn, end context.CancelCauseFunc) {
 	_, _, err := conn.Reader(ctx)
 	if err == nil {
@@ -123,7 +130,8 @@ func (s *Streams) ping(ctx context.Context, conn *websocket.Conn, end context.Ca
 	}
 }
 
-// asksUpgrade tells whether a request is a WebSocket's handshake, so that any other is refused in the house's own words.
+// asksUpgrade tells whether a request is a WebSocket's handshake, so that any other is refused in
+// the house's own words.
 func asksUpgrade(header http.Header) bool {
 	return hasToken(header, "Connection", "upgrade") && hasToken(header, "Upgrade", "websocket") &&
 		header.Get("Sec-WebSocket-Version") == "13" && header.Get("Sec-WebSocket-Key") != ""

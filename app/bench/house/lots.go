@@ -62,8 +62,8 @@ func (h *House) Open(ctx context.Context, count int, l Lots) (ids []int64, ends 
 // Tidy does at once what PostgreSQL would do in the background after so many rows, in the middle of
 // what is measured.
 //
-// PostgreSQL never does it to a table in which nothing has changed. One that is empty is left out here
-// too: it would be known to be empty, any index would look as good as any other, and a node's
+// PostgreSQL never does it to a table in which nothing has changed. One that is empty is left out
+// here too: it would be known to be empty, any index would look as good as any other, and a node's
 // connections keep the plans that they make first.
 func (h *House) Tidy(ctx context.Context) error {
 	var filled []string

@@ -8,8 +8,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// PostgreSQL plans badly for a table that it knows to be empty, and a house's log of bids is not known
-// to be that in real life. What was filled is known to be full.
+// PostgreSQL plans badly for a table that it knows to be empty, and a house's log of bids is not
+// known to be that in real life. What was filled is known to be full.
 func TestTidyLeavesEmptyTablesAlone(t *testing.T) {
 	t.Parallel()
 	h, err := Given(dbtest.URL(t), true)
