@@ -173,10 +173,14 @@ func (f *fair) underAMovingHand() {
 		what, on   string
 		begin, end func()
 	}{
-		{"the button held", placeBid(lot), func() { ann.mouse(placeBid(lot), input.DispatchMouseEventTypeMousePressed) },
+		{"the button held", placeBid(lot), func() {
+			ann.mouse(placeBid(lot), input.DispatchMouseEventTypeMousePressed)
+		},
 			func() { ann.mouse(placeBid(lot), input.DispatchMouseEventTypeMouseReleased) }},
 		{"Space held", placeBid(lot), func() { ann.key(" ", 0, false) }, func() { ann.keyUp(" ") }},
-		{"a quick step held", quickStep(lot, 1), func() { ann.mouse(quickStep(lot, 1), input.DispatchMouseEventTypeMousePressed) },
+		{"a quick step held", quickStep(lot, 1), func() {
+			ann.mouse(quickStep(lot, 1), input.DispatchMouseEventTypeMousePressed)
+		},
 			func() { ann.mouse(quickStep(lot, 1), input.DispatchMouseEventTypeMouseReleased) }},
 		{
 			"a quick step with Space held", quickStep(lot, 1), func() { ann.key(" ", 0, false) },
@@ -404,7 +408,8 @@ func (b *tab) places() map[string]string {
 	b.Helper()
 	return run[map[string]string](b, `(() => {
 		const places = {};
-		for (const el of document.querySelectorAll('a, button, input:not([type=hidden]), select, summary, [tabindex="0"]')) {
+		for (const el of document.querySelectorAll('a, button, input:not([type=hidden]), select, summary,
+		  [tabindex="0"]')) {
 			if (!el.checkVisibility() || el.closest('.answer, .lot-bar')) continue;
 			const box = el.getBoundingClientRect();
 			const name = el.id || el.getAttribute('href') || el.textContent.trim();

@@ -146,19 +146,22 @@ const beyond = `(() => {
 // well.
 const places = `(() => {
   const places = {};
-  for (const el of document.querySelectorAll('a, button, input, select, summary, .panel, .panel__lines > div, .lot-bar')) {
+  for (const el of document.querySelectorAll('a, button, input, select, summary, .panel, .panel__lines > div,
+    .lot-bar')) {
     if (!el.checkVisibility() || el.closest('.skip, .quick-steps, .sale__about')) continue;
     const r = el.getBoundingClientRect(), y = el.closest('.lot-bar') ? r.y : r.y + scrollY;
     const name = el.id || el.getAttribute('href') || el.className || el.textContent.trim();
     places[name] = [r.x, y, r.width, r.height].map(n => Math.round(n * 10) / 10).join(' ');
   }
-  for (const el of document.querySelectorAll('.panel :is(.price, .countdown, time), .lot-bar .price, .history td:nth-child(3)')) {
+  for (const el of document.querySelectorAll('.panel :is(.price, .countdown, time), .lot-bar .price,
+    .history td:nth-child(3)')) {
     const text = document.createRange();
     text.selectNodeContents(el);
     const at = text.getBoundingClientRect(), room = el.closest('.panel, .lot-bar, .history').getBoundingClientRect();
     if (text.getClientRects().length > 1) places['broken: ' + el.textContent] = '';
     if (at.left < room.left - 0.5 || at.right > room.right + 0.5) {
-      places['beyond its place: ' + el.textContent] = [el.tagName, el.className, at.left, at.right, room.left, room.right].join(' ');
+      places['beyond its place: ' + el.textContent] = [el.tagName, el.className, at.left, at.right, room.left,
+        room.right].join(' ');
     }
   }
   return places;
@@ -187,7 +190,8 @@ func (f *fair) nothingMoves() {
 		for n, amount := range append([]string{""}, sale.bids...) {
 			if amount != "" {
 				must[bidReply](f, f.there.do(f.Context(), "POST", components.BidsPath(lot.ID), f.service,
-					map[string]any{"bidderId": []int64{f.ben.id, f.cy.id}[n%2], "amount": amount}, "Idempotency-Key", uuid.NewString()), http.StatusCreated)
+					map[string]any{"bidderId": []int64{f.ben.id, f.cy.id}[n%2], "amount": amount},
+					"Idempotency-Key", uuid.NewString()), http.StatusCreated)
 				b.holds(fmt.Sprintf(`document.querySelector('.panel').dataset.price === %q`, amount))
 			}
 			for _, as := range looks {
@@ -253,7 +257,8 @@ func (f *fair) barCoversNoFocus() {
 	b.click(".lot-bar a")
 	b.holds(
 		fmt.Sprintf(
-			`(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('#place-bid-%d').getBoundingClientRect())`,
+			`(r => r.top >= 0 && r.bottom <= `+
+				`innerHeight)(document.querySelector('#place-bid-%d').getBoundingClientRect())`,
 			lot.ID,
 		),
 	)
@@ -267,8 +272,10 @@ func (f *fair) partsFindTheirPlaces() {
 	b := f.sam.visit(f.T, f.here, "/auctions")
 	inOneRow := func(what, one, other string) {
 		f.Helper()
-		if apart := run[float64](b, fmt.Sprintf(`Math.abs((r => r.y + r.height / 2)(document.querySelector(%s).getBoundingClientRect())
-			- (r => r.y + r.height / 2)(document.querySelector(%s).getBoundingClientRect()))`, quote(one), quote(other))); apart > 4 {
+		if apart := run[float64](b, fmt.Sprintf(`Math.abs((r => r.y + r.height / 2)(
+			document.querySelector(%s).getBoundingClientRect())
+			- (r => r.y + r.height / 2)(
+				document.querySelector(%s).getBoundingClientRect()))`, quote(one), quote(other))); apart > 4 {
 			f.Errorf("%s are %.0f pixels apart", what, apart)
 		}
 	}
@@ -346,7 +353,8 @@ func (f *fair) onPaper() {
 	for _, path := range []string{lotPath(lot), "/auctions", "/me"} {
 		b.goes(f.here.url + path)
 		paper("dark")
-		if left := run[string](b, `[...document.querySelectorAll('button, input, select, nav')].filter(el => el.checkVisibility())
+		if left := run[string](b, `[...document.querySelectorAll('button, input, select, nav')]
+			.filter(el => el.checkVisibility())
 			.map(el => el.outerHTML.slice(0, 80)).join('\n')`); left != "" {
 			f.Errorf("%s on paper still has\n%s", path, left)
 		}

@@ -93,7 +93,8 @@ func (f *fair) twoBrowsers() {
 			page.holds(fmt.Sprintf(`document.querySelector('%s').value === "%d.00"`, quickStep(lot, 5), price+60))
 		}
 		other.holds(fmt.Sprintf(`document.querySelector('%s').value === %q`, amountField(lot), next))
-		actor.holds(fmt.Sprintf(`document.querySelector('%s').value === ''`, amountField(lot))) // who leads need not bid
+		// Who leads need not bid.
+		actor.holds(fmt.Sprintf(`document.querySelector('%s').value === ''`, amountField(lot)))
 		other.reads(".panel__who", "Highest bidder: "+names[round%2])
 		other.reads(".panel__label", count)
 		other.reads(".history tbody tr:first-child td:nth-child(2)", names[round%2])
@@ -115,7 +116,8 @@ func (f *fair) twoBrowsers() {
 	ann.holds(`seen.said.filter(words => words.includes('outbid')).length === 3`)
 	if said := run[string](
 		ann, `seen.said.join(' | ')`,
-	); said != "You have been outbid. The least bid is now $1,030.00. | You have been outbid. The least bid is now $1,050.00. | "+
+	); said != "You have been outbid. The least bid is now $1,030.00. | You have been outbid. The least bid is "+
+		"now $1,050.00. | "+
 		"You have been outbid. The least bid is now $1,070.00." {
 		f.Errorf("a screen reader was told: %s", said)
 	}

@@ -142,7 +142,8 @@ const faults = `(() => {
     fault(!el.hidden && !el.textContent.trim() && !el.getAttribute('aria-label'), 'no words: ' + name(el));
   }
   for (const el of document.querySelectorAll('[aria-describedby], [aria-labelledby]')) {
-    for (const id of ((el.getAttribute('aria-describedby') || '') + ' ' + (el.getAttribute('aria-labelledby') || '')).trim().split(/\s+/)) {
+    for (const id of ((el.getAttribute('aria-describedby') || '') + ' ' + (el.getAttribute('aria-labelledby') ||
+      '')).trim().split(/\s+/)) {
       fault(!document.getElementById(id), 'nothing is called ' + id + ': ' + name(el));
     }
   }
@@ -153,7 +154,8 @@ const faults = `(() => {
     fault(heading.tagName[1] > level + 1, 'a level of headings is left out: ' + name(heading));
     level = Number(heading.tagName[1]);
   }
-  fault(document.documentElement.scrollWidth > innerWidth, 'wider than the window by ' + (document.documentElement.scrollWidth - innerWidth));
+  fault(document.documentElement.scrollWidth > innerWidth, 'wider than the window by ' +
+    (document.documentElement.scrollWidth - innerWidth));
   return faults.join('\n');
 })()`
 
@@ -289,7 +291,8 @@ func (f *fair) keyboard() {
 		ann.do(chromedp.KeyEvent("\t"))
 		return run[string](
 			ann,
-			`document.activeElement.id || document.activeElement.getAttribute('href') || document.activeElement.tagName`,
+			`document.activeElement.id || document.activeElement.getAttribute('href') || `+
+				`document.activeElement.tagName`,
 		)
 	}
 	if first := focused(); first != "#main" {
@@ -321,7 +324,8 @@ func (f *fair) violationsAreNoticed() {
 	b := f.ann.visit(f.T, f.here, "/")
 	b.forgives("olicy")
 	run[bool](b, `(() => {
-		const script = document.createElement('script'); script.textContent = 'window.hacked = 1'; document.body.append(script);
+		const script = document.createElement('script'); script.textContent = 'window.hacked = 1';
+		  document.body.append(script);
 		document.body.setAttribute('style', 'color: red');
 		return true;
 	})()`)

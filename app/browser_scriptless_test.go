@@ -87,7 +87,8 @@ func (f *fair) sendsTwice(b *tab, lot auctionReply) {
 	b.fill(amountField(lot), "2000")
 	run[bool](b, `(() => {
 		const form = document.querySelector('.bid-form');
-		fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {Accept: 'text/html'}, redirect: 'manual'});
+		fetch(form.action, {method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {Accept:
+		  'text/html'}, redirect: 'manual'});
 		return true;
 	})()`)
 	eventually(

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,7 +58,8 @@ func TestAStuckClientIsLetGo(t *testing.T) {
 				}
 				_ = conn.SetReadDeadline(time.Now().Add(connectionEndsWithin))
 				_, err := io.Copy(io.Discard, conn)
-				if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				var timeout net.Error
+				if errors.As(err, &timeout) && timeout.Timeout() {
 					t.Errorf("not ended within %v: %.40q", connectionEndsWithin, sent)
 				}
 			})

@@ -204,7 +204,8 @@ func (s settings) check() []error {
 	refuse(s.AttemptsPerAddressMax < 1 || s.AttemptsPerAddressMax > attemptsPerAddressMost,
 		"ATTEMPTS_PER_ADDRESS_MAX takes 1 to %d", attemptsPerAddressMost)
 	refuse(!oneShortLine(s.Contact),
-		"CONTACT takes an e-mail address, a web address or a few words, in one line of at most %d characters", contactLengthMax)
+		"CONTACT takes an e-mail address, a web address or a few words, in one line of at most %d characters",
+		contactLengthMax)
 	refuse(
 		s.OpensPerMinuteMax < 0 || s.OpensPerMinuteMax > sellerLimitMax, "OPENS_PER_MINUTE_MAX takes 0 to %d",
 		sellerLimitMax,

@@ -144,7 +144,8 @@ func TestWhatIsOursToKnowStaysOurs(t *testing.T) {
 		o.Announce = func(auction.Update) { panic("secret panic") }
 	})
 	panics, fails := h.lot(), h.lot()
-	h.exec(fmt.Sprintf(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'secret fault'; END $$;
+	h.exec(fmt.Sprintf(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'secret fault'; END $$;
 		CREATE TRIGGER fail BEFORE UPDATE ON auctions FOR EACH ROW WHEN (OLD.id = %d) EXECUTE FUNCTION fail()`, fails))
 	for _, id := range []string{strconv.FormatInt(panics, 10), strconv.FormatInt(fails, 10)} {
 		got := h.post("/auctions/"+id+"/cancel", h.admin, "", header("X-Request-Id", "mine-"+id))

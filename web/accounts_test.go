@@ -243,7 +243,8 @@ func TestATokenChangesNoAccount(t *testing.T) {
 		"/me/tokens", "/me/tokens/1/revoke", "/me/selling", "/me/password", "/me/sessions/end",
 	} {
 		for _, accept := range []string{"application/json", "text/html"} {
-			answer := h.send("POST", path, strings.NewReader("name=x&old-password=x&new-password=y"), header("Authorization", "Bearer "+h.buyer.token),
+			answer := h.send("POST", path, strings.NewReader("name=x&old-password=x&new-password=y"),
+				header("Authorization", "Bearer "+h.buyer.token),
 				header("Content-Type", "application/x-www-form-urlencoded"), header("Accept", accept))
 			answer.status(t, 403)
 			if accept == "application/json" {

@@ -71,7 +71,8 @@ func TestALotComesBackAfterSigningIn(t *testing.T) {
 		fields = door.hidden()
 		fields["email"], fields["password"] = "ana@example.com", "a good long password"
 		back := b.follow(b.submit("/signin", fields)).page(t, 200)
-		back.has(t, `value="Uhr"`, "Alt.\n\n&#34;Schön&#34; &amp; &lt;b&gt;groß&lt;/b&gt;.", `value="1.234,50"`, `value="2030-10-20T20:15"`,
+		back.has(t, `value="Uhr"`, "Alt.\n\n&#34;Schön&#34; &amp; &lt;b&gt;groß&lt;/b&gt;.", `value="1.234,50"`,
+			`value="2030-10-20T20:15"`,
 			`<option value="Europe/Berlin" selected>`, `<option value="EUR" selected>`, form["key"])
 		if h.lots() != 0 {
 			t.Fatal("signing in has published something")

@@ -82,7 +82,8 @@ func TestABodyThatNeverComesEndsItsConnection(t *testing.T) {
 	h := openWire(t)
 	h.door.Hurry(200 * time.Millisecond)
 	id := h.lot()
-	length, chunks, expect := "Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 1000\r\nExpect: 100-continue\r\n"
+	length, chunks, expect := "Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: "+
+		"1000\r\nExpect: 100-continue\r\n"
 	form, object := "Content-Type: application/x-www-form-urlencoded\r\n", "Content-Type: application/json\r\n"
 	token := "Authorization: Bearer " + h.seller.token + "\r\n"
 	type kind struct {

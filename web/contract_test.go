@@ -21,7 +21,8 @@ func TestShapesAreTheContracts(t *testing.T) {
 	h := open(t)
 	created := h.post(
 		"/auctions", h.seller,
-		`{"title":" Vintage <b>watch</b> ","startPrice":1000,"minIncrement":"10.0","endTime":"2030-01-01T01:00:00.1234567+01:00","ignored":[]}`,
+		`{"title":" Vintage <b>watch</b> ","startPrice":1000,"minIncrement":"10.0",`+
+			`"endTime":"2030-01-01T01:00:00.1234567+01:00","ignored":[]}`,
 	)
 	created.status(t, http.StatusCreated)
 	id := int64(created.json(t)["id"].(float64))
@@ -32,14 +33,18 @@ func TestShapesAreTheContracts(t *testing.T) {
 	if end := created.json(t)["endTime"]; end != "2030-01-01T00:00:00.123456Z" {
 		t.Errorf("endTime is %q", end)
 	}
-	fresh := `{"id":N,"sellerId":N,"title":"Vintage \u003cb\u003ewatch\u003c/b\u003e","description":"","currency":"USD",` +
-		`"startPrice":"1000.00","currentPrice":"1000.00","minIncrement":"10.00","minimumBid":"1010.00","leaderId":null,"bidCount":0,"status":"OPEN",` +
-		`"startTime":"…Z","endTime":"…Z","serverTime":"…Z","softClose":{"windowSeconds":120,"extendSeconds":120},"lane":"standard","version":1}`
+	fresh := `{"id":N,"sellerId":N,"title":"Vintage \u003cb\u003ewatch\u003c/b\u003e","description":"",` +
+		`"currency":"USD",` +
+		`"startPrice":"1000.00","currentPrice":"1000.00","minIncrement":"10.00","minimumBid":"1010.00",` +
+		`"leaderId":null,"bidCount":0,"status":"OPEN",` +
+		`"startTime":"…Z","endTime":"…Z","serverTime":"…Z","softClose":{"windowSeconds":120,"extendSeconds":120},` +
+		`"lane":"standard","version":1}`
 	bidKey := uuid.NewString()
 	bid := func() answer { return h.post(bidsOf(id), h.buyer, `{"amount":1010.0}`, key(bidKey)) }
 	first, again := bid(), bid()
 	low := h.bid(id, h.other, "1019.99")
-	after := strings.NewReplacer(`"leaderId":null`, `"leaderId":N`, `"bidCount":0`, `"bidCount":1`, `"currentPrice":"1000.00"`, `"currentPrice":"1010.00"`,
+	after := strings.NewReplacer(`"leaderId":null`, `"leaderId":N`, `"bidCount":0`, `"bidCount":1`,
+		`"currentPrice":"1000.00"`, `"currentPrice":"1010.00"`,
 		`"minimumBid":"1010.00"`, `"minimumBid":"1020.00"`, `"version":1`, `"version":2`).Replace(fresh)
 	oneBid := `{"id":N,"auctionId":N,"seq":1,"bidderId":N,"amount":"1010.00","acceptedAt":"…Z"}`
 	for _, c := range []struct {
@@ -53,7 +58,9 @@ func TestShapesAreTheContracts(t *testing.T) {
 		{"bid again", again, 200, oneBid},
 		{
 			"too low", low, 409,
-			`{"type":"urn:martelo:problem:bid_too_low","title":"Bid too low","status":409,"detail":"The least bid is 1020.00.","code":"bid_too_low","currentPrice":"1010.00","minimumBid":"1020.00","endTime":"…Z","serverTime":"…Z"}`,
+			`{"type":"urn:martelo:problem:bid_too_low","title":"Bid too low","status":409,"detail":"The least ` +
+				`bid is 1020.00.","code":"bid_too_low","currentPrice":"1010.00","minimumBid":"1020.00",` +
+				`"endTime":"…Z","serverTime":"…Z"}`,
 		},
 		{"get", h.get(path), 200, after},
 		{"list", h.get("/auctions"), 200, `{"auctions":[` + after + `],"nextCursor":null}`},

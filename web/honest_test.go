@@ -20,7 +20,8 @@ import (
 func (h *house) readOnly() {
 	h.Helper()
 	h.exec(
-		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`,
+		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', ` +
+			`current_database()); END $$`,
 	)
 	h.pool.Reset()
 }

@@ -275,7 +275,8 @@ func TestHostileDrafts(t *testing.T) {
 		"end before start",
 		h.post(
 			"/auctions", h.seller,
-			`{"title":"A","startPrice":1,"minIncrement":1,"startTime":"2029-01-02T00:00:00Z","endTime":"2029-01-01T00:00:00Z"}`,
+			`{"title":"A","startPrice":1,"minIncrement":1,"startTime":"2029-01-02T00:00:00Z",`+
+				`"endTime":"2029-01-01T00:00:00Z"}`,
 		),
 		invalid("endTime"),
 	)

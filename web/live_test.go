@@ -134,10 +134,12 @@ func TestJSONStreams(t *testing.T) {
 			h := openLive(t, begin)
 			id, other := h.lot(), h.endedLot()
 			want := []string{
-				`price {"auctionId":N,"version":1,"seq":0,"currentPrice":"1000.00","minimumBid":"1010.00","leaderId":null,"bidCount":0,"status":"OPEN","endTime":"T","serverTime":"T"}`,
+				`price {"auctionId":N,"version":1,"seq":0,"currentPrice":"1000.00","minimumBid":"1010.00",` +
+					`"leaderId":null,"bidCount":0,"status":"OPEN","endTime":"T","serverTime":"T"}`,
 				`closed {"auctionId":N,"status":"CANCELLED","winnerId":null,"hammerPrice":null,"closedAt":"T"}`,
 				`clock {"serverTime":"T"}`,
-				`price {"auctionId":N,"version":2,"seq":1,"currentPrice":"1100.00","minimumBid":"1110.00","leaderId":N,"bidCount":1,"status":"OPEN","endTime":"T","serverTime":"T"}`,
+				`price {"auctionId":N,"version":2,"seq":1,"currentPrice":"1100.00","minimumBid":"1110.00",` +
+					`"leaderId":N,"bidCount":1,"status":"OPEN","endTime":"T","serverTime":"T"}`,
 				`closed {"auctionId":N,"status":"CLOSED","winnerId":N,"hammerPrice":"1100.00","closedAt":"T"}`,
 			}
 			seen := 0

@@ -582,7 +582,8 @@ func TestMyBids(t *testing.T) {
 	mine := b.get("/me/bids").page(t, 200)
 	mine.has(t, "outbid", "You are the highest bidder", "2,000.00", "view=card")
 	text := mine.Body.String()
-	if !(strings.Index(text, ">Soon<") < strings.Index(text, ">Late<") && strings.Index(text, ">Late<") < strings.Index(text, ">Gone<")) {
+	first, second, last := strings.Index(text, ">Soon<"), strings.Index(text, ">Late<"), strings.Index(text, ">Gone<")
+	if first > second || second > last {
 		t.Error("what is open comes first, soonest end first")
 	}
 	h.browser().toSignIn("/me/bids")

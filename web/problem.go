@@ -123,7 +123,7 @@ var plainProblems = []struct {
 // describe is the one way from an error to what a client is told of it.
 func describe(err error) problem {
 	// The one refusal that comes by the thousand is not looked for among all the others first.
-	if tooLow, ok := err.(*auction.TooLowError); ok {
+	if tooLow, ok := err.(*auction.TooLowError); ok { //nolint:errorlint // a wrapped one is found below
 		return tooLowProblem(tooLow)
 	}
 	for _, p := range plainProblems {

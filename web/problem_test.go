@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestEveryProblemHasWords(t *testing.T) {
 		if said.Title == "" || said.Detail == "" || said.Bid == "" || said.Form == "" {
 			t.Errorf("%v: %+v", err, said)
 		}
-		if p.status < 400 || p.code == "" || p.fault != (err == errUndrawn) {
+		if p.status < 400 || p.code == "" || p.fault != errors.Is(err, errUndrawn) {
 			t.Errorf("%v: %+v", err, p)
 		}
 	}

@@ -75,7 +75,7 @@ func TestASharedDrawingThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	var shared sharedPages
 	failure := errors.New("no")
-	if _, _, err := shared.draw("home", func() (int, *content, error) { return 0, nil, failure }); err != failure {
+	if _, _, err := shared.draw("home", func() (int, *content, error) { return 0, nil, failure }); !errors.Is(err, failure) {
 		t.Errorf("the failure came as %v", err)
 	}
 	d, _, _ := shared.join("home")
@@ -95,7 +95,7 @@ func TestASharedDrawingThatBreaksOff(t *testing.T) {
 		panic("in a template")
 	}()
 	<-waiting.done
-	if waiting.err != errUndrawn || len(shared.pages) != 0 {
+	if !errors.Is(waiting.err, errUndrawn) || len(shared.pages) != 0 {
 		t.Errorf("%v, %d left", waiting.err, len(shared.pages))
 	}
 }

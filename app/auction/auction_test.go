@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func sameRefusal(got, want error) bool {
-	switch want.(type) {
+	switch want.(type) { //nolint:errorlint // the wanted refusals are written out, and wrapped by nobody
 	case *auction.ClosedError:
 		var e *auction.ClosedError
 		return errors.As(got, &e)

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// TitleLengthMax and DescriptionLengthMax are in characters: a title fits a list on a phone, a
-	// description a few pages.
-	TitleLengthMax       = 200
+	// TitleLengthMax is in characters: a title fits a list on a phone.
+	TitleLengthMax = 200
+	// DescriptionLengthMax is in characters, of which a few pages have as many.
 	DescriptionLengthMax = 10_000
 	// SoftCloseMax bounds window and extension: longer than a day is no soft close.
 	SoftCloseMax = 24 * time.Hour
@@ -55,7 +55,8 @@ func (d Draft) Open(now time.Time) (State, error) {
 	s := State{
 		SellerID: d.SellerID, Currency: d.Currency, StartPrice: d.StartPrice, MinIncrement: d.MinIncrement,
 		CurrentPrice: d.StartPrice,
-		Status:       Open, Lane: d.Lane, SoftClose: d.SoftClose, StartAt: startAt, EndAt: d.EndAt, OriginalEndAt: d.EndAt,
+		Status:       Open, Lane: d.Lane, SoftClose: d.SoftClose,
+		StartAt: startAt, EndAt: d.EndAt, OriginalEndAt: d.EndAt,
 		Version: 1,
 	}
 	if startAt.After(now) {

@@ -34,7 +34,8 @@ func TestLinesAreCleaned(t *testing.T) {
 		"\u200dAlma":                     "Alma",
 		"👩🏽\u200d🚒 ❤️\u200d🔥":            "👩🏽\u200d🚒 ❤️\u200d🔥",
 		"👩\u200d Alma":                   "👩 Alma",
-		"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+		"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f": "" +
+			"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
 		"1\ufe0f\u20e3":                          "1\ufe0f\u20e3",
 		"葛\U000e0100城":                           "葛\U000e0100城",
 		"\ufe0f\ufe0fAlma":                       "Alma",
@@ -108,11 +109,15 @@ func TestVisible(t *testing.T) {
 func TestCleanIsClean(t *testing.T) {
 	trouble := []rune(
 		"aé1 " +
-			"\u0301\u0327\u0300\u05b4\u05c1\u0e35\u0e48\u1037ကयक्می時가👩🏽🚒🏴❤\u200b\u200c\u200d\u200e\u202d\u2066\u2028\u180e\u1820\u034f\u3164\u2800\ufe0f\U000e0067\U000e007f\u00ad\n\r\t\v\x00\x07\u1100\u1161\u0f71\u0f72",
+			"\u0301\u0327\u0300\u05b4\u05c1\u0e35\u0e48\u1037ကयक्می時가👩🏽🚒🏴❤\u200b\u200c\u200d\u200e\u202d\u2066\u2028\u180e" +
+			"\u1820\u034f\u3164\u2800\ufe0f\U000e0067\U000e007f\u00ad" +
+			"\n\r\t\v\x00\x07\u1100\u1161\u0f71\u0f72",
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		typed := rapid.OneOf(rapid.StringOf(rapid.RuneFrom(trouble)), rapid.String()).Draw(t, "typed")
-		for name, clean := range map[string]func(string) (string, refusal.Reason){"line": text.Line, "lines": text.Lines} {
+		for name, clean := range map[string]func(string) (string, refusal.Reason){
+			"line": text.Line, "lines": text.Lines,
+		} {
 			once, err := clean(typed)
 			if err != nil {
 				continue

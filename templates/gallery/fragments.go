@@ -87,7 +87,9 @@ func Fragments() map[string]templ.Component {
 		"live_card_sold":   fragments.LiveCard(sold),
 		"live_card_unsold": fragments.LiveCard(unsold), "live_card_scheduled": fragments.LiveCard(scheduled),
 		"live_card_cancelled": fragments.LiveCard(cancelled),
-		"bid_form":            fragments.BidForm(fragments.BidFormView{Lot: open, Bidding: fragments.BiddingAllowed, Key: Key}),
+		"bid_form": fragments.BidForm(fragments.BidFormView{
+			Lot: open, Bidding: fragments.BiddingAllowed, Key: Key,
+		}),
 		"bid_form_refused": fragments.BidForm(fragments.BidFormView{
 			Lot: open, Bidding: fragments.BiddingAllowed, Key: Key, BidHere: true, Amount: HostileText, Wrong: true,
 			Message: fragments.RefusedMessage(HostileText),

@@ -68,7 +68,8 @@ func withoutBids(s auction.State) auction.State {
 
 func scheduled(s auction.State) auction.State {
 	s = withoutBids(s)
-	s.Status, s.StartAt, s.EndAt, s.OriginalEndAt = auction.Scheduled, sampleNow.Add(26*time.Hour), sampleNow.Add(74*time.Hour), sampleNow.Add(74*time.Hour)
+	s.Status, s.StartAt = auction.Scheduled, sampleNow.Add(26*time.Hour)
+	s.EndAt, s.OriginalEndAt = sampleNow.Add(74*time.Hour), sampleNow.Add(74*time.Hour)
 	return s
 }
 
@@ -113,9 +114,11 @@ func sampleHistory(s auction.State) fragments.BidHistoryView {
 	return history
 }
 
-const sampleDescription = `A Reverso of about 1948 in steel, case number 91207. The movement, calibre 438, was cleaned and regulated in 2024 and runs at +4 seconds a day; the timing sheet comes with it.
+const sampleDescription = `A Reverso of about 1948 in steel, case number 91207. The movement, calibre 438, was ` +
+	`cleaned and regulated in 2024 and runs at +4 seconds a day; the timing sheet comes with it.
 
-The dial is original and shows an even, warm patina. Two hairlines at six o'clock can be seen under the glass. The strap is new, the buckle is not.
+The dial is original and shows an even, warm patina. Two hairlines at six o'clock can be seen under the glass. ` +
+	`The strap is new, the buckle is not.
 
 Box and papers are lost.`
 
@@ -162,7 +165,8 @@ func sampleLots() []pages.LotCard {
 		s.BidCount = int64(i * 5 % 11)
 		s.CurrentPrice = money.FromMinor(int64(i*i)*133_700+110_000, usd)
 		if i == 4 {
-			s.Currency, s.StartPrice, s.MinIncrement, s.CurrentPrice = jpy, money.FromMinor(80_000, jpy), money.FromMinor(5_000, jpy), money.FromMinor(185_000, jpy)
+			s.Currency, s.StartPrice = jpy, money.FromMinor(80_000, jpy)
+			s.MinIncrement, s.CurrentPrice = money.FromMinor(5_000, jpy), money.FromMinor(185_000, jpy)
 		}
 		if i == 0 {
 			s.BidCount = 23
@@ -229,7 +233,8 @@ func sampleCreate() pages.CreateView {
 func sampleCreateWrong() pages.CreateView {
 	v := sampleCreate()
 	v.Form.Title, v.Form.Description = HostileText, "</textarea>"+HostileText
-	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement, v.Form.EndTime, v.Form.Zone = "TND", "1.500", "0", "2020-01-01T10:00", "America/Sao_Paulo"
+	v.Form.Currency, v.Form.StartPrice, v.Form.MinIncrement = "TND", "1.500", "0"
+	v.Form.EndTime, v.Form.Zone = "2020-01-01T10:00", "America/Sao_Paulo"
 	v.Problems = components.Problems{
 		{Field: pages.FieldStartPrice, Label: "Start price", Text: "Did you mean $1.50 or $1,500.00? Choose the " +
 			"amount.", Choices: []components.Choice{

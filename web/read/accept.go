@@ -87,7 +87,8 @@ func onlyPageAt(r *http.Request) bool {
 		return false
 	}
 	switch r.URL.Path {
-	case components.PathHome, components.PathSignIn, components.PathSignUp, components.PathNewAuction, components.PathAccount:
+	case components.PathHome, components.PathSignIn, components.PathSignUp, components.PathNewAuction,
+		components.PathAccount:
 		return true
 	}
 	return strings.HasPrefix(r.URL.Path, components.PathAccount+"/")

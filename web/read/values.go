@@ -37,6 +37,7 @@ func Key(header http.Header) (uuid.UUID, error) {
 	return key, nil
 }
 
+// ParseKey reads an Idempotency-Key, which is a UUID in its usual form.
 func ParseKey(text string) (uuid.UUID, bool) {
 	if len(text) != uuidLength {
 		return uuid.Nil, false
