@@ -66,7 +66,7 @@ func (q *Queries) AuctionByRequest(ctx context.Context, arg AuctionByRequestPara
 const AuctionCancel = `-- name: AuctionCancel :execrows
 UPDATE auctions
 SET status = 'CANCELLED', closed_at = $1, version = version + 1
-WHERE id = $2 AND status IN ('OPEN', 'SCHEDULED') AND version = $3
+WHERE id = $2 AND status IN ('OPEN', 'SCHEDULED') AND version = $3 AND end_at > $1
 `
 
 type AuctionCancelParams struct {
@@ -75,194 +75,15 @@ type AuctionCancelParams struct {
 	Version  int64
 }
 
-// AuctionCancel ends an auction without a winner. Sent under AuctionLock; the WHERE holds if it is not.
+// AuctionCancel ends an auction without a winner, as the rulebook decided about the version.
+// Sent under AuctionLock. Its WHERE states the rule once more: from the end on, whoever led has
+// won.
 func (q *Queries) AuctionCancel(ctx context.Context, arg AuctionCancelParams) (int64, error) {
 	result, err := q.db.Exec(ctx, AuctionCancel, arg.ClosedAt, arg.ID, arg.Version)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
-}
-
-const AuctionCloseDue = `-- name: AuctionCloseDue :many
-WITH due AS MATERIALIZED (
-    SELECT id FROM auctions
-    WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
-      AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
-    ORDER BY original_end_at, id
-    LIMIT $2
-    FOR NO KEY UPDATE SKIP LOCKED
-), closed AS (
-    UPDATE auctions a
-    SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
-    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
-), told AS (
-    INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
-)
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch FROM closed AS auctions
-`
-
-type AuctionCloseDueParams struct {
-	PassedOver []int64
-	RowLimit   int32
-}
-
-type AuctionCloseDueRow struct {
-	Auction Auction
-}
-
-// AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
-// The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. It is handed over as an array: a plan for
-// any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
-// moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a subquery's, read once before: compared with the clock itself,
-// every open auction would be looked at.
-// Bids move the end and not the original end, which is never later and has the index: an auction that
-// is being extended is looked at in vain, once a turn.
-// Hot auctions end in Redis and are closed by themselves (AuctionHotClose).
-func (q *Queries) AuctionCloseDue(ctx context.Context, arg AuctionCloseDueParams) ([]AuctionCloseDueRow, error) {
-	rows, err := q.db.Query(ctx, AuctionCloseDue, arg.PassedOver, arg.RowLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AuctionCloseDueRow
-	for rows.Next() {
-		var i AuctionCloseDueRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Auction.LaneEpoch,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const AuctionCloseOne = `-- name: AuctionCloseOne :many
-WITH due AS MATERIALIZED (
-    SELECT ended.id FROM auctions ended
-    WHERE ended.id = $1 AND ended.status = 'OPEN' AND ended.lane = 'standard' AND ended.end_at <= clock_timestamp()
-    FOR NO KEY UPDATE SKIP LOCKED
-), closed AS (
-    UPDATE auctions a
-    SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
-    RETURNING a.id, a.seller_id, a.currency, a.currency_digits, a.start_price, a.min_increment, a.current_price, a.leader_id, a.leader_paddle, a.bid_count, a.bidder_count, a.status, a.lane, a.soft_close_window_seconds, a.soft_close_extend_seconds, a.start_at, a.end_at, a.original_end_at, a.closed_at, a.created_at, a.version, a.request_id, a.nominal_price, a.lane_epoch
-), told AS (
-    INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
-)
-SELECT auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch FROM closed AS auctions
-`
-
-type AuctionCloseOneRow struct {
-	Auction Auction
-}
-
-// AuctionCloseOne is AuctionCloseDue for one auction, so that one that cannot close does not stop the others.
-func (q *Queries) AuctionCloseOne(ctx context.Context, id int64) ([]AuctionCloseOneRow, error) {
-	rows, err := q.db.Query(ctx, AuctionCloseOne, id)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AuctionCloseOneRow
-	for rows.Next() {
-		var i AuctionCloseOneRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Auction.LaneEpoch,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const AuctionDueIDs = `-- name: AuctionDueIDs :many
-SELECT id FROM auctions
-WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
-  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
-ORDER BY original_end_at, id
-LIMIT $2
-`
-
-type AuctionDueIDsParams struct {
-	PassedOver []int64
-	RowLimit   int32
-}
-
-// AuctionDueIDs names what AuctionCloseDue would close, to close one by one when a single row makes the set fail.
-func (q *Queries) AuctionDueIDs(ctx context.Context, arg AuctionDueIDsParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, AuctionDueIDs, arg.PassedOver, arg.RowLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const AuctionInsert = `-- name: AuctionInsert :one
@@ -383,170 +204,6 @@ func (q *Queries) AuctionNextDue(ctx context.Context, arg AuctionNextDueParams) 
 	return wait_milliseconds, err
 }
 
-const AuctionOpenDue = `-- name: AuctionOpenDue :many
-WITH due AS MATERIALIZED (
-    SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp()) AND waiting.id <> ALL ($1::bigint[])
-    ORDER BY waiting.start_at, waiting.id
-    LIMIT $2
-    FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE auctions
-SET status = 'OPEN', version = version + 1
-WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
-RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch
-`
-
-type AuctionOpenDueParams struct {
-	PassedOver []int64
-	RowLimit   int32
-}
-
-type AuctionOpenDueRow struct {
-	Auction Auction
-}
-
-// AuctionOpenDue opens up to row_limit scheduled auctions whose start has come.
-func (q *Queries) AuctionOpenDue(ctx context.Context, arg AuctionOpenDueParams) ([]AuctionOpenDueRow, error) {
-	rows, err := q.db.Query(ctx, AuctionOpenDue, arg.PassedOver, arg.RowLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AuctionOpenDueRow
-	for rows.Next() {
-		var i AuctionOpenDueRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Auction.LaneEpoch,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const AuctionOpenDueIDs = `-- name: AuctionOpenDueIDs :many
-SELECT id FROM auctions
-WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
-ORDER BY start_at, id
-LIMIT $2
-`
-
-type AuctionOpenDueIDsParams struct {
-	PassedOver []int64
-	RowLimit   int32
-}
-
-// AuctionOpenDueIDs names what AuctionOpenDue would open, to open one by one when a single row makes the set fail.
-func (q *Queries) AuctionOpenDueIDs(ctx context.Context, arg AuctionOpenDueIDsParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, AuctionOpenDueIDs, arg.PassedOver, arg.RowLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const AuctionOpenOne = `-- name: AuctionOpenOne :many
-WITH due AS MATERIALIZED (
-    SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.id = $1 AND waiting.status = 'SCHEDULED' AND waiting.start_at <= clock_timestamp()
-    FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE auctions
-SET status = 'OPEN', version = version + 1
-WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
-RETURNING auctions.id, auctions.seller_id, auctions.currency, auctions.currency_digits, auctions.start_price, auctions.min_increment, auctions.current_price, auctions.leader_id, auctions.leader_paddle, auctions.bid_count, auctions.bidder_count, auctions.status, auctions.lane, auctions.soft_close_window_seconds, auctions.soft_close_extend_seconds, auctions.start_at, auctions.end_at, auctions.original_end_at, auctions.closed_at, auctions.created_at, auctions.version, auctions.request_id, auctions.nominal_price, auctions.lane_epoch
-`
-
-type AuctionOpenOneRow struct {
-	Auction Auction
-}
-
-// AuctionOpenOne is AuctionOpenDue for one auction, so that one that cannot open does not stop the others.
-func (q *Queries) AuctionOpenOne(ctx context.Context, id int64) ([]AuctionOpenOneRow, error) {
-	rows, err := q.db.Query(ctx, AuctionOpenOne, id)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AuctionOpenOneRow
-	for rows.Next() {
-		var i AuctionOpenOneRow
-		if err := rows.Scan(
-			&i.Auction.ID,
-			&i.Auction.SellerID,
-			&i.Auction.Currency,
-			&i.Auction.CurrencyDigits,
-			&i.Auction.StartPrice,
-			&i.Auction.MinIncrement,
-			&i.Auction.CurrentPrice,
-			&i.Auction.LeaderID,
-			&i.Auction.LeaderPaddle,
-			&i.Auction.BidCount,
-			&i.Auction.BidderCount,
-			&i.Auction.Status,
-			&i.Auction.Lane,
-			&i.Auction.SoftCloseWindowSeconds,
-			&i.Auction.SoftCloseExtendSeconds,
-			&i.Auction.StartAt,
-			&i.Auction.EndAt,
-			&i.Auction.OriginalEndAt,
-			&i.Auction.ClosedAt,
-			&i.Auction.CreatedAt,
-			&i.Auction.Version,
-			&i.Auction.RequestID,
-			&i.Auction.NominalPrice,
-			&i.Auction.LaneEpoch,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const AuctionVersions = `-- name: AuctionVersions :many
 SELECT auctions.id, auctions.version, auctions.current_price, auctions.leader_id, auctions.bid_count, auctions.status, auctions.end_at
 FROM unnest($1::bigint[]) AS wanted (id) JOIN auctions ON auctions.id = wanted.id
@@ -585,6 +242,159 @@ func (q *Queries) AuctionVersions(ctx context.Context, ids []int64) ([]AuctionVe
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionsClose = `-- name: AuctionsClose :many
+WITH decided AS (
+    SELECT unnest($1::bigint[]) AS id, unnest($2::bigint[]) AS version
+), closed AS (
+    UPDATE auctions
+    SET status = 'CLOSED', closed_at = $3, version = decided.version
+    FROM decided
+    WHERE auctions.id = decided.id AND auctions.status = 'OPEN' AND auctions.lane = 'standard'
+      AND auctions.end_at <= $3 AND auctions.end_at <= clock_timestamp()
+      AND auctions.version = decided.version - 1
+    RETURNING auctions.id, auctions.status, auctions.end_at, auctions.nominal_price, auctions.version
+), told AS (
+    INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
+), listed AS (
+    UPDATE listings
+    SET status = closed.status, end_at = closed.end_at, nominal_price = closed.nominal_price, version = closed.version
+    FROM closed
+    WHERE listings.auction_id = closed.id AND listings.version < closed.version
+)
+SELECT closed.id FROM closed
+`
+
+type AuctionsCloseParams struct {
+	Ids      []int64
+	Versions []int64
+	ClosedAt *time.Time
+}
+
+// AuctionsClose closes auctions as the rulebook decided, with their events and their places in
+// lists. Its WHERE states the rule once more. An auction that is not among those which come back
+// is not what was decided about, and was left as it is. The n-th of the versions is that of the
+// n-th id.
+func (q *Queries) AuctionsClose(ctx context.Context, arg AuctionsCloseParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, AuctionsClose, arg.Ids, arg.Versions, arg.ClosedAt)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionsDue = `-- name: AuctionsDue :many
+SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price, lane_epoch FROM auctions
+WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
+LIMIT $2
+FOR NO KEY UPDATE SKIP LOCKED
+`
+
+type AuctionsDueParams struct {
+	PassedOver []int64
+	RowLimit   int32
+}
+
+// AuctionsDue locks up to row_limit auctions whose end has come, to be closed by AuctionsClose
+// in the same transaction. Rows that a bid or another closer holds are left for the next turn. A
+// row that moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a
+// subquery's, read once before: compared with the clock itself, every open auction would be
+// looked at. Bids move the end and not the original end, which is never later and has the index.
+// So an auction that is being extended is looked at in vain, once a turn. Hot auctions end in
+// Redis and are closed one by one (AuctionHotClose).
+func (q *Queries) AuctionsDue(ctx context.Context, arg AuctionsDueParams) ([]Auction, error) {
+	rows, err := q.db.Query(ctx, AuctionsDue, arg.PassedOver, arg.RowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Auction
+	for rows.Next() {
+		var i Auction
+		if err := rows.Scan(
+			&i.ID,
+			&i.SellerID,
+			&i.Currency,
+			&i.CurrencyDigits,
+			&i.StartPrice,
+			&i.MinIncrement,
+			&i.CurrentPrice,
+			&i.LeaderID,
+			&i.LeaderPaddle,
+			&i.BidCount,
+			&i.BidderCount,
+			&i.Status,
+			&i.Lane,
+			&i.SoftCloseWindowSeconds,
+			&i.SoftCloseExtendSeconds,
+			&i.StartAt,
+			&i.EndAt,
+			&i.OriginalEndAt,
+			&i.ClosedAt,
+			&i.CreatedAt,
+			&i.Version,
+			&i.RequestID,
+			&i.NominalPrice,
+			&i.LaneEpoch,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionsDueIDs = `-- name: AuctionsDueIDs :many
+SELECT id FROM auctions
+WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL ($1::bigint[])
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
+LIMIT $2
+`
+
+type AuctionsDueIDsParams struct {
+	PassedOver []int64
+	RowLimit   int32
+}
+
+// AuctionsDueIDs names what AuctionsDue would lock, to close it one by one when a single row
+// makes the set fail.
+func (q *Queries) AuctionsDueIDs(ctx context.Context, arg AuctionsDueIDsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, AuctionsDueIDs, arg.PassedOver, arg.RowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -725,6 +535,144 @@ func (q *Queries) AuctionsOfSellerCount(ctx context.Context, arg AuctionsOfSelle
 	var i AuctionsOfSellerCountRow
 	err := row.Scan(&i.Lasting, &i.Hot, &i.Lately)
 	return i, err
+}
+
+const AuctionsOpen = `-- name: AuctionsOpen :many
+WITH decided AS (
+    SELECT unnest($1::bigint[]) AS id, unnest($2::bigint[]) AS version
+), opened AS (
+    UPDATE auctions
+    SET status = 'OPEN', version = decided.version
+    FROM decided
+    WHERE auctions.id = decided.id AND auctions.status = 'SCHEDULED' AND auctions.start_at <= clock_timestamp()
+      AND auctions.version = decided.version - 1
+    RETURNING auctions.id, auctions.status, auctions.end_at, auctions.nominal_price, auctions.version
+), listed AS (
+    UPDATE listings
+    SET status = opened.status, end_at = opened.end_at, nominal_price = opened.nominal_price, version = opened.version
+    FROM opened
+    WHERE listings.auction_id = opened.id AND listings.version < opened.version
+)
+SELECT opened.id FROM opened
+`
+
+type AuctionsOpenParams struct {
+	Ids      []int64
+	Versions []int64
+}
+
+// AuctionsOpen opens auctions as the rulebook decided, in the way of AuctionsClose.
+func (q *Queries) AuctionsOpen(ctx context.Context, arg AuctionsOpenParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, AuctionsOpen, arg.Ids, arg.Versions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionsToOpen = `-- name: AuctionsToOpen :many
+SELECT id, seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id, leader_paddle, bid_count, bidder_count, status, lane, soft_close_window_seconds, soft_close_extend_seconds, start_at, end_at, original_end_at, closed_at, created_at, version, request_id, nominal_price, lane_epoch FROM auctions
+WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
+ORDER BY start_at, id
+LIMIT $2
+FOR NO KEY UPDATE SKIP LOCKED
+`
+
+type AuctionsToOpenParams struct {
+	PassedOver []int64
+	RowLimit   int32
+}
+
+// AuctionsToOpen locks up to row_limit scheduled auctions whose start has come, as AuctionsDue
+// locks those whose end has.
+func (q *Queries) AuctionsToOpen(ctx context.Context, arg AuctionsToOpenParams) ([]Auction, error) {
+	rows, err := q.db.Query(ctx, AuctionsToOpen, arg.PassedOver, arg.RowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Auction
+	for rows.Next() {
+		var i Auction
+		if err := rows.Scan(
+			&i.ID,
+			&i.SellerID,
+			&i.Currency,
+			&i.CurrencyDigits,
+			&i.StartPrice,
+			&i.MinIncrement,
+			&i.CurrentPrice,
+			&i.LeaderID,
+			&i.LeaderPaddle,
+			&i.BidCount,
+			&i.BidderCount,
+			&i.Status,
+			&i.Lane,
+			&i.SoftCloseWindowSeconds,
+			&i.SoftCloseExtendSeconds,
+			&i.StartAt,
+			&i.EndAt,
+			&i.OriginalEndAt,
+			&i.ClosedAt,
+			&i.CreatedAt,
+			&i.Version,
+			&i.RequestID,
+			&i.NominalPrice,
+			&i.LaneEpoch,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const AuctionsToOpenIDs = `-- name: AuctionsToOpenIDs :many
+SELECT id FROM auctions
+WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL ($1::bigint[])
+ORDER BY start_at, id
+LIMIT $2
+`
+
+type AuctionsToOpenIDsParams struct {
+	PassedOver []int64
+	RowLimit   int32
+}
+
+// AuctionsToOpenIDs names what AuctionsToOpen would lock.
+func (q *Queries) AuctionsToOpenIDs(ctx context.Context, arg AuctionsToOpenIDsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, AuctionsToOpenIDs, arg.PassedOver, arg.RowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const BidsWrite = `-- name: BidsWrite :many

@@ -68,8 +68,10 @@ func Grant(ctx context.Context, pool *pgxpool.Pool, role string) error {
 func grantable(ctx context.Context, tx pgx.Tx, role string) error {
 	var owns, super bool
 	err := tx.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
-		AND c.relowner = r.oid), r.rolsuper
+		SELECT EXISTS (
+		    SELECT FROM pg_class c
+		    WHERE c.relnamespace = current_schema()::regnamespace AND pg_has_role(r.oid, c.relowner, 'MEMBER')),
+		  r.rolsuper
 		FROM pg_roles r WHERE r.rolname = $1`, role).Scan(&owns, &super)
 	switch {
 	case IsNoRows(err):
@@ -79,7 +81,7 @@ func grantable(ctx context.Context, tx pgx.Tx, role string) error {
 	case super:
 		return fmt.Errorf("db: the role %q is a superuser and may do everything: make one of its own for serving", role)
 	case owns:
-		return fmt.Errorf("db: the role %q owns the tables, and migrates: make another for serving", role)
+		return fmt.Errorf("db: the role %q owns the tables, or is a member of who does: make another for serving", role)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ const AuctionHotClose = `-- name: AuctionHotClose :one
 WITH closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = $1, version = $2
-    WHERE a.id = $3 AND a.lane = 'hot' AND a.lane_epoch = $4 AND a.status = 'OPEN'
+    WHERE a.id = $3 AND a.lane = 'hot' AND a.lane_epoch = $4 AND a.status = 'OPEN' AND a.end_at <= $1
     RETURNING a.id
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
@@ -130,7 +130,8 @@ ORDER BY original_end_at, id
 LIMIT $1
 `
 
-// AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it.
+// AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it. It looks for them as
+// AuctionsDue does.
 func (q *Queries) AuctionHotDue(ctx context.Context, rowLimit int32) ([]int64, error) {
 	rows, err := q.db.Query(ctx, AuctionHotDue, rowLimit)
 	if err != nil {

@@ -14,8 +14,8 @@ WITH stretch AS (
     SELECT a.id, a.version FROM auctions a WHERE a.status = 'OPEN' AND a.id > $1 ORDER BY a.id LIMIT $2
 )
 SELECT COALESCE(max(stretch.id), 0)::bigint AS last_id,
-    COALESCE(array_agg(stretch.id) FILTER (WHERE listings.auction_id IS NULL OR listings.version < stretch.version),
-        '{}')::bigint[] AS behind
+    COALESCE(array_agg(stretch.id) FILTER (WHERE listings.version < stretch.version), '{}')::bigint[] AS behind,
+    COALESCE(array_agg(stretch.id) FILTER (WHERE listings.auction_id IS NULL), '{}')::bigint[] AS missing
 FROM stretch LEFT JOIN listings ON listings.auction_id = stretch.id
 `
 
@@ -25,16 +25,17 @@ type ListingsBehindParams struct {
 }
 
 type ListingsBehindRow struct {
-	LastID int64
-	Behind []int64
+	LastID  int64
+	Behind  []int64
+	Missing []int64
 }
 
-// ListingsBehind looks at a stretch of the open auctions, from an id on. It returns the last id it has
-// seen, 0 at the end, and those whose listing is older than the auction or is missing.
+// ListingsBehind looks at a stretch of the open auctions, from an id on. It returns the last id it
+// has seen (0 at the end), those whose listing is older than the auction, and those that have none.
 func (q *Queries) ListingsBehind(ctx context.Context, arg ListingsBehindParams) (ListingsBehindRow, error) {
 	row := q.db.QueryRow(ctx, ListingsBehind, arg.AfterID, arg.RowLimit)
 	var i ListingsBehindRow
-	err := row.Scan(&i.LastID, &i.Behind)
+	err := row.Scan(&i.LastID, &i.Behind, &i.Missing)
 	return i, err
 }
 

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 var (
 	parameters = regexp.MustCompile(`\$(\d+)`)
-	wholeTable = regexp.MustCompile(`Seq Scan on (auctions|bids|outbox|users|tokens|lots)\b|JIT:`)
+	wholeTable = regexp.MustCompile(`Seq Scan on (auctions|bids|outbox|users|tokens|lots|listings)\b|JIT:`)
 	// whatIsDue is read from its index only as far as the clock has come, and not filtered out of
 	// all that is open.
 	whatIsDue = regexp.MustCompile(`Index Cond: \(+(original_end_at|start_at) <= \$`)
@@ -41,10 +42,11 @@ func TestPlansForAnyArgumentsReadByIndex(t *testing.T) {
 			fillMuch(exec)
 		}
 		for _, statement := range []string{
-			db.AuctionsLock, db.BidsWrite, db.AuctionCancel, db.AuctionCloseDue, db.AuctionCloseOne, db.AuctionDueIDs,
+			db.AuctionsLock, db.BidsWrite, db.AuctionCancel, db.AuctionsDue, db.AuctionsDueIDs, db.AuctionsClose,
+			db.AuctionsToOpenIDs, db.AuctionsOpen,
 			db.AuctionByRequest, db.AuctionLock, db.AuctionNextDue,
 			db.AuctionsOfSellerCount,
-			db.AuctionOpenDue, db.AuctionVersions, db.AuctionsLive, db.BidMineIn, db.BidPaddles, db.BidsAfter,
+			db.AuctionsToOpen, db.AuctionVersions, db.AuctionsLive, db.BidMineIn, db.BidPaddles, db.BidsAfter,
 			db.BidsBetween, db.BidsByRequest, db.BidsByRequestOfMany, db.BidPaddlesOfMany, db.BidsLatest,
 			db.BidsLatestOfMany, db.AuctionBidsSettle, db.AuctionHotClose, db.AuctionHotDue, db.AuctionHotOpen,
 			db.AuctionLockIfFree, db.AuctionMoveHot,
@@ -64,8 +66,9 @@ func TestPlansForAnyArgumentsReadByIndex(t *testing.T) {
 			}
 			exec("DEALLOCATE it")
 			plan := strings.Join(lines, "\n")
-			due := statement == db.AuctionCloseDue || statement == db.AuctionDueIDs || statement == db.AuctionOpenDue ||
-				statement == db.AuctionHotDue
+			due := slices.Contains([]string{
+				db.AuctionsDue, db.AuctionsDueIDs, db.AuctionsToOpen, db.AuctionsToOpenIDs, db.AuctionHotDue,
+			}, statement)
 			if wholeTable.MatchString(plan) || due && !whatIsDue.MatchString(plan) {
 				t.Errorf("filled: %v\n%s\n%s", filled, name, plan)
 			}

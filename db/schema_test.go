@@ -295,6 +295,110 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	}
 }
 
+// The migration that gives lists rows of their own fills them while auctions are opened, bid on and
+// closed, by nodes that know nothing of it and under a role that was granted before. It goes back.
+func TestListingsAreFilledWhileTheHouseGoesOn(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	pool, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, migrations.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.DownTo(t.Context(), 8); err != nil {
+		t.Fatal(err)
+	}
+	role := "old_node_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	exec := func(statement string) error {
+		_, err := pool.ExecContext(t.Context(), statement)
+		return err
+	}
+	const open = `INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+		status, start_at, end_at, original_end_at)
+		SELECT (SELECT min(id) FROM users), 'USD', 2, 100, 1, 100, CASE n % 7 WHEN 0 THEN 'SCHEDULED' ELSE 'OPEN' END,
+		    now() - interval '1 hour', now() - interval '1 minute', now() - interval '1 minute' FROM generate_series(1, `
+	for _, statement := range []string{
+		"CREATE ROLE " + role, "GRANT SELECT, INSERT, UPDATE ON auctions, users TO " + role,
+		"INSERT INTO users (name) VALUES ('somebody')", open + "5000) AS n",
+	} {
+		if err := exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		for _, statement := range []string{"DROP OWNED BY " + role, "DROP ROLE " + role} {
+			if err := exec(statement); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	old, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	defer func() { _, _ = old.ExecContext(context.WithoutCancel(t.Context()), "RESET ROLE") }()
+	ctx, stop := context.WithCancel(t.Context())
+	went, ended := make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		var err error
+		for round := 0; err == nil && ctx.Err() == nil; round++ {
+			for _, statement := range []string{
+				"SET ROLE " + role, open + "5) AS n",
+				`UPDATE auctions SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
+				WHERE id IN (SELECT id FROM auctions WHERE status = 'OPEN' ORDER BY id LIMIT 3)`,
+				`UPDATE auctions SET status = 'CANCELLED', closed_at = clock_timestamp(), version = version + 1
+				WHERE id = (SELECT max(id) FROM auctions)`,
+			} {
+				if err == nil {
+					_, err = old.ExecContext(context.WithoutCancel(ctx), statement)
+				}
+			}
+			select {
+			case went <- struct{}{}:
+			default:
+			}
+		}
+		ended <- err
+	}()
+	goesOn := func() {
+		t.Helper()
+		select {
+		case <-went:
+		case err := <-ended:
+			t.Fatalf("an old node: %v", err)
+		}
+	}
+	defer stop()
+	goesOn()
+	if _, err := db.Migrate(t.Context(), url, nil); err != nil {
+		t.Fatal(err)
+	}
+	goesOn()
+	goesOn()
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("an old node: %v", err)
+	}
+	var auctions, same int
+	if err := pool.QueryRowContext(t.Context(), `SELECT count(*), count(*) FILTER (WHERE
+		(a.status, a.end_at, a.nominal_price, a.version) = (l.status, l.end_at, l.nominal_price, l.version))
+		FROM auctions a LEFT JOIN listings l ON l.auction_id = a.id`).Scan(&auctions, &same); err != nil ||
+		auctions < 5010 || same != auctions {
+		t.Errorf("%d of %d are listed as they are, %v", same, auctions, err)
+	}
+	if _, err := provider.DownTo(t.Context(), 8); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec(open + "1) AS n"); err != nil {
+		t.Errorf("after going back: %v", err)
+	}
+}
+
 // While somebody reads a table for long, a migration that changes it lets bids pass, says whom it
 // waits for, and is done soon after.
 func TestAMigrationLetsBidsPass(t *testing.T) {

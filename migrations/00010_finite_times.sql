@@ -8,6 +8,9 @@ ALTER TABLE auctions DROP CONSTRAINT IF EXISTS auctions_times_finite;
 ALTER TABLE auctions ADD CONSTRAINT auctions_times_finite CHECK (
     isfinite(start_at) AND isfinite(end_at) AND isfinite(original_end_at) AND isfinite(created_at)
     AND (closed_at IS NULL OR isfinite(closed_at))) NOT VALID;
+ALTER TABLE listings DROP CONSTRAINT IF EXISTS listings_end_finite;
+ALTER TABLE listings ADD CONSTRAINT listings_end_finite CHECK (isfinite(end_at)) NOT VALID;
 
 -- +goose Down
+ALTER TABLE listings DROP CONSTRAINT IF EXISTS listings_end_finite;
 ALTER TABLE auctions DROP CONSTRAINT IF EXISTS auctions_times_finite;

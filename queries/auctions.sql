@@ -85,93 +85,96 @@ SELECT sqlc.embed(auctions), lots.title, lots.description FROM auctions JOIN lot
 WHERE auctions.seller_id = @seller_id AND auctions.request_id = @request_id;
 
 -- name: AuctionCancel :execrows
--- AuctionCancel ends an auction without a winner. Sent under AuctionLock; the WHERE holds if it is not.
+-- AuctionCancel ends an auction without a winner, as the rulebook decided about the version.
+-- Sent under AuctionLock. Its WHERE states the rule once more: from the end on, whoever led has
+-- won.
 UPDATE auctions
 SET status = 'CANCELLED', closed_at = @closed_at, version = version + 1
-WHERE id = @id AND status IN ('OPEN', 'SCHEDULED') AND version = @version;
+WHERE id = @id AND status IN ('OPEN', 'SCHEDULED') AND version = @version AND end_at > @closed_at;
 
--- name: AuctionCloseDue :many
--- AuctionCloseDue closes up to row_limit auctions whose end has come, and writes their events in the same statement.
--- The CTE is materialized: a plan that ran the subquery once a row would close more than its limit. It is handed over as an array: a plan for
--- any limit would join by reading the whole table. Rows locked by a bid or another closer are left for the next turn; a row that
--- moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a subquery's, read once before: compared with the clock itself,
--- every open auction would be looked at.
--- Bids move the end and not the original end, which is never later and has the index: an auction that
--- is being extended is looked at in vain, once a turn.
--- Hot auctions end in Redis and are closed by themselves (AuctionHotClose).
-WITH due AS MATERIALIZED (
-    SELECT id FROM auctions
-    WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
-      AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
-    ORDER BY original_end_at, id
-    LIMIT @row_limit
-    FOR NO KEY UPDATE SKIP LOCKED
-), closed AS (
-    UPDATE auctions a
-    SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
-    RETURNING a.*
-), told AS (
-    INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
-)
-SELECT sqlc.embed(auctions) FROM closed AS auctions;
+-- name: AuctionsDue :many
+-- AuctionsDue locks up to row_limit auctions whose end has come, to be closed by AuctionsClose
+-- in the same transaction. Rows that a bid or another closer holds are left for the next turn. A
+-- row that moved its end meanwhile is checked again by FOR UPDATE itself. The clock is a
+-- subquery's, read once before: compared with the clock itself, every open auction would be
+-- looked at. Bids move the end and not the original end, which is never later and has the index.
+-- So an auction that is being extended is looked at in vain, once a turn. Hot auctions end in
+-- Redis and are closed one by one (AuctionHotClose).
+SELECT * FROM auctions
+WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
+  AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
+ORDER BY original_end_at, id
+LIMIT @row_limit
+FOR NO KEY UPDATE SKIP LOCKED;
 
--- name: AuctionDueIDs :many
--- AuctionDueIDs names what AuctionCloseDue would close, to close one by one when a single row makes the set fail.
+-- name: AuctionsDueIDs :many
+-- AuctionsDueIDs names what AuctionsDue would lock, to close it one by one when a single row
+-- makes the set fail.
 SELECT id FROM auctions
 WHERE status = 'OPEN' AND lane = 'standard' AND id <> ALL (@passed_over::bigint[])
   AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())
 ORDER BY original_end_at, id
 LIMIT @row_limit;
 
--- name: AuctionCloseOne :many
--- AuctionCloseOne is AuctionCloseDue for one auction, so that one that cannot close does not stop the others.
-WITH due AS MATERIALIZED (
-    SELECT ended.id FROM auctions ended
-    WHERE ended.id = @id AND ended.status = 'OPEN' AND ended.lane = 'standard' AND ended.end_at <= clock_timestamp()
-    FOR NO KEY UPDATE SKIP LOCKED
+-- name: AuctionsClose :many
+-- AuctionsClose closes auctions as the rulebook decided, with their events and their places in
+-- lists. Its WHERE states the rule once more. An auction that is not among those which come back
+-- is not what was decided about, and was left as it is. The n-th of the versions is that of the
+-- n-th id.
+WITH decided AS (
+    SELECT unnest(@ids::bigint[]) AS id, unnest(@versions::bigint[]) AS version
 ), closed AS (
-    UPDATE auctions a
-    SET status = 'CLOSED', closed_at = clock_timestamp(), version = version + 1
-    WHERE a.id = ANY (ARRAY (SELECT due.id FROM due))
-    RETURNING a.*
+    UPDATE auctions
+    SET status = 'CLOSED', closed_at = @closed_at, version = decided.version
+    FROM decided
+    WHERE auctions.id = decided.id AND auctions.status = 'OPEN' AND auctions.lane = 'standard'
+      AND auctions.end_at <= @closed_at AND auctions.end_at <= clock_timestamp()
+      AND auctions.version = decided.version - 1
+    RETURNING auctions.id, auctions.status, auctions.end_at, auctions.nominal_price, auctions.version
 ), told AS (
-    INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
+    INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed ORDER BY closed.id
+), listed AS (
+    UPDATE listings
+    SET status = closed.status, end_at = closed.end_at, nominal_price = closed.nominal_price, version = closed.version
+    FROM closed
+    WHERE listings.auction_id = closed.id AND listings.version < closed.version
 )
-SELECT sqlc.embed(auctions) FROM closed AS auctions;
+SELECT closed.id FROM closed;
 
--- name: AuctionOpenDue :many
--- AuctionOpenDue opens up to row_limit scheduled auctions whose start has come.
-WITH due AS MATERIALIZED (
-    SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.status = 'SCHEDULED' AND waiting.start_at <= (SELECT clock_timestamp()) AND waiting.id <> ALL (@passed_over::bigint[])
-    ORDER BY waiting.start_at, waiting.id
-    LIMIT @row_limit
-    FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE auctions
-SET status = 'OPEN', version = version + 1
-WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
-RETURNING sqlc.embed(auctions);
+-- name: AuctionsToOpen :many
+-- AuctionsToOpen locks up to row_limit scheduled auctions whose start has come, as AuctionsDue
+-- locks those whose end has.
+SELECT * FROM auctions
+WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
+ORDER BY start_at, id
+LIMIT @row_limit
+FOR NO KEY UPDATE SKIP LOCKED;
 
--- name: AuctionOpenDueIDs :many
--- AuctionOpenDueIDs names what AuctionOpenDue would open, to open one by one when a single row makes the set fail.
+-- name: AuctionsToOpenIDs :many
+-- AuctionsToOpenIDs names what AuctionsToOpen would lock.
 SELECT id FROM auctions
 WHERE status = 'SCHEDULED' AND start_at <= (SELECT clock_timestamp()) AND id <> ALL (@passed_over::bigint[])
 ORDER BY start_at, id
 LIMIT @row_limit;
 
--- name: AuctionOpenOne :many
--- AuctionOpenOne is AuctionOpenDue for one auction, so that one that cannot open does not stop the others.
-WITH due AS MATERIALIZED (
-    SELECT waiting.id AS due_id FROM auctions waiting
-    WHERE waiting.id = @id AND waiting.status = 'SCHEDULED' AND waiting.start_at <= clock_timestamp()
-    FOR NO KEY UPDATE SKIP LOCKED
+-- name: AuctionsOpen :many
+-- AuctionsOpen opens auctions as the rulebook decided, in the way of AuctionsClose.
+WITH decided AS (
+    SELECT unnest(@ids::bigint[]) AS id, unnest(@versions::bigint[]) AS version
+), opened AS (
+    UPDATE auctions
+    SET status = 'OPEN', version = decided.version
+    FROM decided
+    WHERE auctions.id = decided.id AND auctions.status = 'SCHEDULED' AND auctions.start_at <= clock_timestamp()
+      AND auctions.version = decided.version - 1
+    RETURNING auctions.id, auctions.status, auctions.end_at, auctions.nominal_price, auctions.version
+), listed AS (
+    UPDATE listings
+    SET status = opened.status, end_at = opened.end_at, nominal_price = opened.nominal_price, version = opened.version
+    FROM opened
+    WHERE listings.auction_id = opened.id AND listings.version < opened.version
 )
-UPDATE auctions
-SET status = 'OPEN', version = version + 1
-WHERE auctions.id = ANY (ARRAY (SELECT due.due_id FROM due))
-RETURNING sqlc.embed(auctions);
+SELECT opened.id FROM opened;
 
 -- name: AuctionNextDue :one
 -- AuctionNextDue is how many milliseconds from now the next auction opens or ends, or otherwise_milliseconds when none will. A hot

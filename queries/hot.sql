@@ -54,7 +54,7 @@ FROM moved, (SELECT unnest(@ids::bigint[]) AS id, unnest(@seqs::bigint[]) AS seq
 WITH closed AS (
     UPDATE auctions a
     SET status = 'CLOSED', closed_at = @closed_at, version = @version
-    WHERE a.id = @id AND a.lane = 'hot' AND a.lane_epoch = @lane_epoch AND a.status = 'OPEN'
+    WHERE a.id = @id AND a.lane = 'hot' AND a.lane_epoch = @lane_epoch AND a.status = 'OPEN' AND a.end_at <= @closed_at
     RETURNING a.id
 ), told AS (
     INSERT INTO outbox (topic, auction_id) SELECT 'auction-closed', closed.id FROM closed
@@ -69,7 +69,8 @@ ORDER BY id
 LIMIT @row_limit;
 
 -- name: AuctionHotDue :many
--- AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it.
+-- AuctionHotDue names the hot auctions whose end has come by what the log knows; a bid in Redis may have moved it. It looks for them as
+-- AuctionsDue does.
 SELECT id FROM auctions
 WHERE status = 'OPEN' AND lane = 'hot'
   AND original_end_at <= (SELECT clock_timestamp()) AND end_at <= (SELECT clock_timestamp())

@@ -16,14 +16,14 @@ WITH free AS MATERIALIZED (
 SELECT free.auction_id FROM free;
 
 -- name: ListingsBehind :one
--- ListingsBehind looks at a stretch of the open auctions, from an id on. It returns the last id it has
--- seen, 0 at the end, and those whose listing is older than the auction or is missing.
+-- ListingsBehind looks at a stretch of the open auctions, from an id on. It returns the last id it
+-- has seen (0 at the end), those whose listing is older than the auction, and those that have none.
 WITH stretch AS (
     SELECT a.id, a.version FROM auctions a WHERE a.status = 'OPEN' AND a.id > @after_id ORDER BY a.id LIMIT @row_limit
 )
 SELECT COALESCE(max(stretch.id), 0)::bigint AS last_id,
-    COALESCE(array_agg(stretch.id) FILTER (WHERE listings.auction_id IS NULL OR listings.version < stretch.version),
-        '{}')::bigint[] AS behind
+    COALESCE(array_agg(stretch.id) FILTER (WHERE listings.version < stretch.version), '{}')::bigint[] AS behind,
+    COALESCE(array_agg(stretch.id) FILTER (WHERE listings.auction_id IS NULL), '{}')::bigint[] AS missing
 FROM stretch LEFT JOIN listings ON listings.auction_id = stretch.id;
 
 -- name: ListingsInsertMissing :exec

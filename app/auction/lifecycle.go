@@ -181,8 +181,7 @@ func (s State) MayMove(by Actor, to Lane, now time.Time) error {
 	return nil
 }
 
-// OpenAt starts a scheduled auction whose start has come, which the opening of many at once states
-// in SQL (AuctionOpenDue).
+// OpenAt starts a scheduled auction whose start has come.
 func (s State) OpenAt(now time.Time) (State, bool) {
 	if s.Status != Scheduled || now.Before(s.StartAt) {
 		return s, false
@@ -195,8 +194,7 @@ func (s State) OpenAt(now time.Time) (State, bool) {
 // Due tells whether the auction's end has come and it waits to be closed.
 func (s State) Due(now time.Time) bool { return s.Status == Open && !now.Before(s.EndAt) }
 
-// Close fixes the result of an auction that is due: from now on it never changes. The closing of
-// many at once states the same in SQL (AuctionCloseDue), and a test holds the two together.
+// Close fixes the result of an auction that is due: from now on it never changes.
 func (s State) Close(now time.Time) (State, bool) {
 	if !s.Due(now) {
 		return s, false

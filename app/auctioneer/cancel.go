@@ -1,6 +1,7 @@
 package auctioneer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -68,8 +69,10 @@ func (a *Auctioneer) cancel(
 		return c, err
 	}
 	arg := db.AuctionCancelParams{ID: row.ID, ClosedAt: &c.state.ClosedAt, Version: before.Version}
-	_, err = q.AuctionCancel(ctx, arg)
-	return c, err
+	if n, err := q.AuctionCancel(ctx, arg); err != nil || n == 0 {
+		return c, cmp.Or(err, errStale)
+	}
+	return c, nil
 }
 
 // done is for after the commit of a change.

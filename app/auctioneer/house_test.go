@@ -67,7 +67,21 @@ func inBothLanes(t *testing.T, test func(t *testing.T, lane auction.Lane)) {
 }
 
 func newHouseIn(t testing.TB, lane auction.Lane, bidders int) *house {
-	h := &house{TB: t, pool: dbtest.Pool(t), lane: lane}
+	return newHouseWith(t, lane, dbtest.Pool(t), bidders)
+}
+
+// newHouseOnServer is a house on a PostgreSQL of its own.
+func newHouseOnServer(t *testing.T, lane auction.Lane, url string, bidders int) *house {
+	pool, err := db.Open(url, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return newHouseWith(t, lane, pool, bidders)
+}
+
+func newHouseWith(t testing.TB, lane auction.Lane, pool *pgxpool.Pool, bidders int) *house {
+	h := &house{TB: t, pool: pool, lane: lane}
 	if lane == auction.Hot {
 		h.redis = dbtest.Redis(t)
 		h.house = dbtest.Identity(t, h.pool, h.redis)

@@ -171,6 +171,7 @@ func TestPagesHoldWhileAuctionsEnd(t *testing.T) {
 				WHERE id = (SELECT id FROM auctions WHERE status = 'OPEN' ORDER BY end_at LIMIT 1)`)
 			h.exec(`UPDATE auctions SET end_at = end_at + interval '7 minutes', version = version + 1
 				WHERE id = (SELECT id FROM auctions WHERE status = 'OPEN' ORDER BY end_at LIMIT 1)`)
+			h.follow()
 			if round > 20 {
 				t.Fatal("the list has no end")
 			}

@@ -217,7 +217,9 @@ func (l *Lane) settleSome(ctx context.Context, id, epoch int64) (settled int, la
 		return 0, lag, err
 	}
 	l.metrics.settled.Add(float64(settled))
-	l.listings.Touch(id)
+	if settled > 0 {
+		l.listings.Touch(id)
+	}
 	if after.BidCount > 0 {
 		l.trim(ctx, l.namesOf(id, epoch), after.BidCount)
 	}

@@ -1,14 +1,18 @@
 // Package listing keeps what lists are ordered by up to date. Each auction has a row of its own for
 // that, so that a bid touches no index which a list wants.
 //
-// A status is in that row in the transaction that changes it, by a trigger. An end and a price that
-// bids have moved follow here, within [Within], in batches. The order of a list may be that old;
-// what a list shows is read from the auctions.
+// A status is in that row in the transaction that changes it: the statements that open and close
+// many auctions write it, and a trigger does for all others. An end and a price that bids have
+// moved follow here, within [Within], in batches. The order of a list may be that old; what a list
+// shows is read from the auctions.
 package listing
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,11 +28,11 @@ const (
 	// Within is how old the order of a list may be.
 	Within = time.Second
 	// followEvery is how often what bids have moved is written. Many bids on an auction are one
-	// write then. Twice within the promise, for a turn that fails.
+	// write then. There are two turns within the promise, because one may fail.
 	followEvery = 400 * time.Millisecond
 	// followMax is how many listings one statement writes: a few milliseconds' work.
 	followMax = 1000
-	// touchedMax bounds the auctions that wait to be written, in some 10 MB. What is beyond it is
+	// touchedMax bounds the auctions that wait to be written, to some 10 MB. What is beyond it is
 	// found by the look at everything.
 	touchedMax = 200_000
 	// lookEvery and lookMax are how often, and at how many open auctions, it is looked for listings
@@ -38,6 +42,9 @@ const (
 	lookMax   = 1000
 	// turnWithin bounds one statement.
 	turnWithin = 3 * time.Second
+	// leaveWithin bounds what a node that is told to stop still writes. It is short, because the
+	// node must be gone in time.
+	leaveWithin = 500 * time.Millisecond
 )
 
 // Follower brings listings up to date. Each node has one.
@@ -86,6 +93,7 @@ func (f *Follower) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			f.leave(ctx)
 			return
 		case <-follow.C:
 			_ = f.follows.Turn(ctx, f.Follow) // it has been told, and what is not written is tried again
@@ -98,72 +106,85 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// Follow writes what was touched. What it could not write stays touched.
+// leave writes what a node that is told to stop has still to write. What it does not write in time
+// is found by the others.
+func (f *Follower) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	defer cancel()
+	_ = f.follows.Turn(ctx, f.Follow)
+}
+
+// Follow writes what is touched when it begins. What it could not write stays touched, but for a
+// listing that PostgreSQL refuses: the look at everything tries that again, later.
 func (f *Follower) Follow(ctx context.Context) error {
-	for ids := f.take(); len(ids) > 0; ids = f.take() {
-		left, err := f.write(ctx, ids)
-		f.Touch(left...)
-		if err != nil {
-			return err
+	ids := f.take()
+	for len(ids) > 0 {
+		some := ids[:min(len(ids), followMax)]
+		left, err := f.write(ctx, some)
+		if err != nil && db.IsBadRow(err) {
+			left, err = f.oneByOne(ctx, some)
 		}
-		if len(left) > 0 {
-			return nil // somebody holds them, for a moment
+		f.Touch(left...)
+		ids = ids[len(some):]
+		if err != nil {
+			f.Touch(ids...)
+			return db.Unavailable(err)
 		}
 	}
 	return nil
 }
 
-// take takes up to followMax of what was touched.
+// take takes what was touched, in the order of the ids.
 func (f *Follower) take() []int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var ids []int64
-	for id := range f.touched {
-		if len(ids) == followMax {
-			break
-		}
-		ids = append(ids, id)
-		delete(f.touched, id)
-	}
+	ids := slices.Sorted(maps.Keys(f.touched))
+	clear(f.touched)
 	return ids
 }
 
-// write returns the auctions whose listings somebody else held, or all if nothing was written.
+// write brings listings up to date, in one statement. It returns those that are left: somebody else
+// held them, or nothing was written.
 func (f *Follower) write(ctx context.Context, ids []int64) (left []int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
 	seen, err := f.queries.ListingsFollow(ctx, ids)
 	if err != nil {
-		return ids, db.Unavailable(err)
+		return ids, err
 	}
 	f.written.Add(float64(len(seen)))
-	done := make(map[int64]bool, len(seen))
-	for _, id := range seen {
-		done[id] = true
-	}
-	for _, id := range ids {
-		if !done[id] {
-			left = append(left, id)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(seen, id) }), nil
 }
 
-// Look looks at a stretch of the open auctions after an id for listings that are behind, brings
-// them up to date, and returns where the next stretch begins.
-func (f *Follower) Look(ctx context.Context, after int64) (int64, error) {
+// oneByOne is write for listings of which one is refused, so that it keeps no other from its place.
+func (f *Follower) oneByOne(ctx context.Context, ids []int64) (left []int64, err error) {
+	for i, id := range ids {
+		held, fault := f.write(ctx, []int64{id})
+		switch {
+		case fault == nil:
+			left = append(left, held...)
+		case db.IsBadRow(fault):
+			err = fmt.Errorf("listing: auction %d: %w", id, fault)
+		default:
+			return append(left, ids[i:]...), fault
+		}
+	}
+	return left, err
+}
+
+// Look looks at a stretch of the open auctions after an id for listings that are behind, has them
+// brought up to date, and returns where the next stretch begins. A stretch that PostgreSQL refuses
+// is left for the next time round.
+func (f *Follower) Look(ctx context.Context, after int64) (next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWithin)
 	defer cancel()
 	found, err := f.queries.ListingsBehind(ctx, db.ListingsBehindParams{AfterID: after, RowLimit: lookMax})
 	if err != nil {
 		return after, db.Unavailable(err)
 	}
-	if len(found.Behind) == 0 {
-		return found.LastID, nil
-	}
-	if err := f.queries.ListingsInsertMissing(ctx, found.Behind); err != nil {
-		return after, db.Unavailable(err)
-	}
 	f.Touch(found.Behind...)
-	return found.LastID, nil
+	if len(found.Missing) > 0 {
+		err = f.queries.ListingsInsertMissing(ctx, found.Missing)
+	}
+	return found.LastID, db.Unavailable(err)
 }
