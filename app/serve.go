@@ -43,27 +43,31 @@ const (
 	leaveWithin = 8 * time.Second
 	// decideWithin is how much longer bids that were taken may take to be decided.
 	decideWithin = time.Second
-	// closeWithin is how long a node that leaves waits for its endless work to end, and again for its
-	// connections to close. A store that hangs would keep it for fifteen seconds.
+	// closeWithin is how long a node that leaves waits for its endless work to end, and again for
+	// its connections to close. A store that hangs would keep it for fifteen seconds.
 	closeWithin = 400 * time.Millisecond
 	// drainDelayMax leaves enough of leaveWithin to send the viewers away.
 	drainDelayMax = 5 * time.Second
-	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at once.
+	// drainFor spreads the viewers who are sent elsewhere, so that they do not arrive there all at
+	// once.
 	drainFor = 3 * time.Second
-	// collectAt is how much a node's memory may grow, in a hundred of what is in use, before garbage is looked for, and collectFrom where it
-	// is looked for more often instead. A node uses some ten megabytes and makes many times that a second under load, so at Go's own
-	// hundred it would look all the time. GOGC and GOMEMLIMIT in the environment go before both.
+	// collectAt is how much a node's memory may grow, in a hundred of what is in use, before
+	// garbage is looked for, and collectFrom where it is looked for more often instead. A node uses
+	// some ten megabytes and makes many times that a second under load, so at Go's own hundred it
+	// would look all the time. GOGC and GOMEMLIMIT in the environment go before both.
 	collectAt, collectFrom = 400, 1 << 30
 )
 
 // house is one node with everything in it, built once and in order of what stands on what.
 type house struct {
-	settings   settings
-	log        *slog.Logger
-	metrics    *prometheus.Registry
-	bidders    *pgxpool.Pool // for bids, opening, closing and telling
-	readers    *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
-	persons    *pgxpool.Pool // for who somebody is, which every bid asks first: neither readers nor strangers' cookies stand before it
+	settings settings
+	log      *slog.Logger
+	metrics  *prometheus.Registry
+	bidders  *pgxpool.Pool // for bids, opening, closing and telling
+	readers  *pgxpool.Pool // for what people read, so that a crowd of readers takes no connection from a bid
+	// For who somebody is, which every bid asks first: neither readers nor strangers' cookies stand
+	// before it.
+	persons    *pgxpool.Pool
 	redis      *redis.Client
 	identity   *identity.House
 	limits     *limits.Limits
@@ -99,7 +103,8 @@ func serve(ctx context.Context) error {
 	}
 	defer h.close()
 	tuneCollector()
-	// A store that is away now is waited for later; a copy of another house is to be told so before it serves.
+	// A store that is away now is waited for later; a copy of another house is to be told so before
+	// it serves.
 	if err := h.identity.Find(ctx); errors.Is(err, identity.ErrCopy) {
 		return err
 	}
@@ -117,7 +122,9 @@ func serve(ctx context.Context) error {
 func build(s settings) (h *house, err error) {
 	h = &house{settings: s, log: s.logger(), metrics: prometheus.NewRegistry()}
 	slog.SetDefault(h.log)
-	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	h.metrics.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	defer func() {
 		if err != nil {
 			h.close()
@@ -140,7 +147,9 @@ func build(s settings) (h *house, err error) {
 	}
 	h.redis = redis.NewClient(options)
 	h.identity = identity.New(h.readers, h.redis, h.log)
-	h.limits = limits.Open(h.redis, h.identity, h.log).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
+	h.limits = limits.Open(
+		h.redis, h.identity, h.log,
+	).WithAttemptsPerAddress(s.AttemptsPerAddressMax).WithMetrics(h.metrics)
 	h.people = account.New(h.persons)
 	h.drafts = draft.New(h.readers)
 	h.listings = listing.New(h.readers, h.log, h.metrics)
@@ -173,8 +182,8 @@ func build(s settings) (h *house, err error) {
 	return h, err
 }
 
-// redisLog takes what the Redis library has to say into the log. It repeats itself while Redis is away, which the rooms that
-// ask Redis report once each.
+// redisLog takes what the Redis library has to say into the log. It repeats itself while Redis is
+// away, which the rooms that ask Redis report once each.
 type redisLog struct{ log *slog.Logger }
 
 func (l redisLog) Printf(ctx context.Context, format string, arg ...any) {
@@ -200,24 +209,30 @@ func (h *house) door() (*web.Server, error) {
 	return web.New(web.Deps{
 		Log: h.log, Metrics: h.metrics, People: h.people, Drafts: h.drafts, Limits: h.limits,
 		Catalog: catalog.New(h.readers).WithHot(h.hot), Auctioneer: h.auctioneer, Hub: h.hub,
-		PublicURL: public, House: layouts.HouseLinks{Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL},
-		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Gallery: h.settings.Gallery, Contact: h.settings.Contact,
+		PublicURL: public,
+		House: layouts.HouseLinks{
+			Terms: h.settings.TermsURL, Privacy: h.settings.PrivacyURL, Imprint: h.settings.ImprintURL,
+		},
+		TrustedProxies: proxies, OpenSelling: h.settings.OpenSelling, Gallery: h.settings.Gallery,
+		Contact:        h.settings.Contact,
 		HSTSSubdomains: h.settings.HSTSSubdomains, MetricsToken: h.settings.MetricsToken,
 	}), nil
 }
 
-// run serves on the listener until ctx ends, then leaves in order: no new visitors, answers and live streams come to their end, bids that
-// were taken are decided, and only then what they stand on goes.
+// run serves on the listener until ctx ends, then leaves in order: no new visitors, answers and
+// live streams come to their end, bids that were taken are decided, and only then what they stand
+// on goes.
 func (h *house) run(ctx context.Context, listener net.Listener) error {
 	roles, stopRoles := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRoles()
 	var running sync.WaitGroup
 	sweeper, drafts := loop.New("sweeper", h.log, h.metrics), loop.New("drafts", h.log, h.metrics)
 	for name, role := range map[string]func(context.Context){
-		"identity": h.identity.Run, "hub": h.hub.Run, "auctioneer": h.auctioneer.Run, "listings": h.listings.Run, "hot lane": h.hot.Run,
-		"outbox":  h.relay.Run,
-		"sweeper": func(ctx context.Context) { h.people.Sessions().Sweep(ctx, sweeper) },
-		"drafts":  func(ctx context.Context) { h.drafts.Sweep(ctx, drafts) },
+		"identity": h.identity.Run, "hub": h.hub.Run, "auctioneer": h.auctioneer.Run, "listings": h.listings.Run,
+		"hot lane": h.hot.Run,
+		"outbox":   h.relay.Run,
+		"sweeper":  func(ctx context.Context) { h.people.Sessions().Sweep(ctx, sweeper) },
+		"drafts":   func(ctx context.Context) { h.drafts.Sweep(ctx, drafts) },
 	} {
 		running.Go(func() { loop.New(name, h.log, h.metrics).Keep(roles, role) })
 	}

@@ -22,8 +22,10 @@ var rooms = []string{
 
 // onlyIn names the only rooms (and what lies below them) that may import a package directly.
 var onlyIn = map[string][]string{
-	"github.com/labstack/echo/v4":       {"web"},
-	"github.com/redis/go-redis/v9":      {"app/live", "app/limits", "app/listing", "app/hot", "app/identity", "app", "db/dbtest"},
+	"github.com/labstack/echo/v4": {"web"},
+	"github.com/redis/go-redis/v9": {
+		"app/live", "app/limits", "app/listing", "app/hot", "app/identity", "app", "db/dbtest",
+	},
 	"github.com/a-h/templ":              {"templates", "web"},
 	"github.com/coder/websocket":        {"web/stream"},
 	"github.com/twmb/franz-go":          {"app/outbox"},

@@ -320,7 +320,8 @@ func TestListingsAreFilledWhileTheHouseGoesOn(t *testing.T) {
 	const open = `INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
 		status, start_at, end_at, original_end_at)
 		SELECT (SELECT min(id) FROM users), 'USD', 2, 100, 1, 100, CASE n % 7 WHEN 0 THEN 'SCHEDULED' ELSE 'OPEN' END,
-		    now() - interval '1 hour', now() - interval '1 minute', now() - interval '1 minute' FROM generate_series(1, `
+		    now() - interval '1 hour', now() - interval '1 minute', now() - interval '1 minute' FROM generate_series(1,
+		`
 	for _, statement := range []string{
 		"CREATE ROLE " + role, "GRANT SELECT, INSERT, UPDATE ON auctions, users TO " + role,
 		"INSERT INTO users (name) VALUES ('somebody')", open + "5000) AS n",

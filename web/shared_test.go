@@ -75,7 +75,8 @@ func TestASharedDrawingThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	var shared sharedPages
 	failure := errors.New("no")
-	if _, _, err := shared.draw("home", func() (int, *content, error) { return 0, nil, failure }); !errors.Is(err, failure) {
+	fails := func() (int, *content, error) { return 0, nil, failure }
+	if _, _, err := shared.draw("home", fails); !errors.Is(err, failure) {
 		t.Errorf("the failure came as %v", err)
 	}
 	d, _, _ := shared.join("home")

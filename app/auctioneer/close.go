@@ -103,7 +103,9 @@ func (a *Auctioneer) openDue(ctx context.Context) error {
 			return q.AuctionsToOpen(ctx, db.AuctionsToOpenParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
 		},
 		ids: func(ctx context.Context, q *db.Queries) ([]int64, error) {
-			return q.AuctionsToOpenIDs(ctx, db.AuctionsToOpenIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax})
+			return q.AuctionsToOpenIDs(
+				ctx, db.AuctionsToOpenIDsParams{PassedOver: a.closer.passOver(), RowLimit: setMax},
+			)
 		},
 		write: func(ctx context.Context, q *db.Queries, ids, versions []int64, _ time.Time) ([]int64, error) {
 			return q.AuctionsOpen(ctx, db.AuctionsOpenParams{Ids: ids, Versions: versions})

@@ -58,8 +58,8 @@ func (h *house) updates() (all, hot int64) {
 func TestBidsTouchNoIndexOfAuctions(t *testing.T) { inBothLanes(t, bidsTouchNoIndexOfAuctions) }
 
 func bidsTouchNoIndexOfAuctions(t *testing.T, lane auction.Lane) {
-	// A server of its own: old versions of a row are cleared from their page only once no transaction on
-	// the server is older, and other tests have some.
+	// A server of its own: old versions of a row are cleared from their page only once no
+	// transaction on the server is older, and other tests have some.
 	h := newHouseOnServer(t, lane, dbtest.StartPostgres(t).URL(), 8)
 	desk := h.desk()
 	var ids []int64

@@ -167,7 +167,8 @@ func TestListingsBecomeWhatTheAuctionsAre(t *testing.T) {
 	working.Go(func() {
 		for range 100 {
 			var wrong int
-			err := h.pool.QueryRow(t.Context(), `SELECT count(*) FROM auctions a LEFT JOIN listings l ON l.auction_id = a.id
+			err := h.pool.QueryRow(t.Context(), `SELECT count(*) FROM auctions a LEFT
+				JOIN listings l ON l.auction_id = a.id
 				WHERE a.status IS DISTINCT FROM l.status`).Scan(&wrong)
 			if err != nil || wrong > 0 {
 				t.Errorf("%d statuses differ, %v", wrong, err)
@@ -189,8 +190,8 @@ func TestListingsBecomeWhatTheAuctionsAre(t *testing.T) {
 	if _, err := last.Look(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	// Followers that were stopped within a statement may hold a listing for a moment still. It stays
-	// touched, so that no other look is needed.
+	// Followers that were stopped within a statement may hold a listing for a moment still. It
+	// stays touched, so that no other look is needed.
 	h.eventually(10*time.Second, "all have followed", func() bool {
 		if err := last.Follow(t.Context()); err != nil {
 			t.Fatal(err)

@@ -25,14 +25,18 @@ type statement struct {
 // statements are all that change the status of an auction.
 func statements(bidder int64) map[string]statement {
 	first := func(s auction.State, now time.Time) (auction.State, auction.Bid, bool) {
-		r := auction.Request{AuctionID: s.ID, BidderID: bidder, Amount: decimal(s.MinimumBid().Minor()), Key: uuid.New()}
+		r := auction.Request{
+			AuctionID: s.ID, BidderID: bidder, Amount: decimal(s.MinimumBid().Minor()), Key: uuid.New(),
+		}
 		after, bid, err := s.Decide(r, 0, now)
 		return after, bid, err == nil
 	}
 	return map[string]statement{
 		"AuctionsOpen": {
 			send: func(ctx context.Context, q *db.Queries, row db.Auction, _ time.Time) error {
-				_, err := q.AuctionsOpen(ctx, db.AuctionsOpenParams{Ids: []int64{row.ID}, Versions: []int64{row.Version + 1}})
+				_, err := q.AuctionsOpen(
+					ctx, db.AuctionsOpenParams{Ids: []int64{row.ID}, Versions: []int64{row.Version + 1}},
+				)
 				return err
 			},
 			rule: auction.State.OpenAt,
@@ -120,7 +124,8 @@ func statements(bidder int64) map[string]statement {
 // start and its end, extended and not.
 func (h *hall) everyKind() (ids []int64) {
 	rows, err := h.pool.Query(h.Context(), `
-		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, leader_id,
+		INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+		leader_id,
 		    leader_paddle, bid_count, bidder_count, status, lane, start_at, original_end_at, end_at, closed_at,
 		    soft_close_window_seconds, soft_close_extend_seconds)
 		SELECT $1, 'USD', 2, 100, 10, CASE bids WHEN 0 THEN 100 ELSE 150 END, CASE bids WHEN 1 THEN $2::bigint END,

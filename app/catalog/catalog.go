@@ -1,4 +1,5 @@
-// Package catalog is everything people read: one auction, lists and searches, an auction's bids, and what a person has bid on or sells.
+// Package catalog is everything people read: one auction, lists and searches, an auction's bids,
+// and what a person has bid on or sells.
 package catalog
 
 import (
@@ -14,7 +15,8 @@ import (
 )
 
 const (
-	// answerWithin bounds each question to PostgreSQL, so that one that has vanished is a refusal and not a hang.
+	// answerWithin bounds each question to PostgreSQL, so that one that has vanished is a refusal
+	// and not a hang.
 	answerWithin = 3 * time.Second
 	// BidsMax is how many bids may be asked for at once.
 	BidsMax = 1000
@@ -28,8 +30,8 @@ type Auction struct {
 	Seller      Seller
 	Now         time.Time // the database's clock when the auction was read
 
-	// listed is where the auction stands in lists, which follows its bids within a second. Nil in lists
-	// that are ordered by the auctions themselves.
+	// listed is where the auction stands in lists, which follows its bids within a second. Nil in
+	// lists that are ordered by the auctions themselves.
 	listed *listed
 }
 
@@ -92,7 +94,8 @@ func (c *Catalog) Now(ctx context.Context) (time.Time, error) {
 	return now, db.Unavailable(err)
 }
 
-// Bids returns up to limit of an auction's bids after a sequence number, in order, or auction.ErrNotFound.
+// Bids returns up to limit of an auction's bids after a sequence number, in order, or
+// auction.ErrNotFound.
 func (c *Catalog) Bids(ctx context.Context, id, after int64, limit int) ([]auction.Bid, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -134,7 +137,8 @@ func (c *Catalog) HasBid(ctx context.Context, id, bidderID int64) (bool, error) 
 	return err == nil, db.Unavailable(err)
 }
 
-// read turns a row of any of the catalog's statements into an auction: they all have the same columns.
+// read turns a row of any of the catalog's statements into an auction: they all have the same
+// columns.
 func read(row db.CatalogOneRow) Auction {
 	return Auction{
 		State: row.Auction.State(), Title: row.Title, Description: row.Description,
@@ -162,7 +166,8 @@ func (c *Catalog) Seller(ctx context.Context, id int64) (Seller, error) {
 	return seller(row.SellerName, row.SellingSince), db.Unavailable(err)
 }
 
-// readMany is read for a list, whose rows as has the same columns under the name of its own statement.
+// readMany is read for a list, whose rows as has the same columns under the name of its own
+// statement.
 func readMany[Row any](rows []Row, as func(Row) db.CatalogOneRow, err error) ([]Auction, error) {
 	if err != nil {
 		return nil, db.Unavailable(err)

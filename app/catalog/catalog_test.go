@@ -22,7 +22,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// house is a catalog over some thousand auctions of all kinds: three in five open, half of them in yen.
+// house is a catalog over some thousand auctions of all kinds: three in five open, half of them in
+// yen.
 type house struct {
 	testing.TB
 	pool    *pgxpool.Pool
@@ -47,13 +48,19 @@ func open(t testing.TB) *house {
 		}
 		h.sellers = append(h.sellers, user.ID)
 	}
-	h.exec(`INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price, status, start_at, end_at, original_end_at, closed_at)
-		SELECT ($1::bigint[])[1 + n % 3], CASE n % 2 WHEN 0 THEN 'USD' ELSE 'JPY' END, CASE n % 2 WHEN 0 THEN 2 ELSE 0 END, p, 100, p,
-			status, now() - interval '9 days', ends, ends, CASE WHEN status IN ('CLOSED', 'CANCELLED') THEN now() + interval '99 days' END
-		FROM (SELECT n, (n * 7919) % 1000 * CASE n % 2 WHEN 0 THEN 100 ELSE 1 END AS p, now() + ((n * 104729) % 500 - 100) * interval '1 minute' AS ends,
-			(ARRAY['OPEN', 'OPEN', 'OPEN', 'CLOSED', 'CANCELLED', 'SCHEDULED', 'OPEN'])[1 + n % 7] AS status FROM generate_series(1, $2::int) n) AS made`, h.sellers, lotsMade)
+	h.exec(`INSERT INTO auctions (seller_id, currency, currency_digits, start_price, min_increment, current_price,
+		status, start_at, end_at, original_end_at, closed_at)
+		SELECT ($1::bigint[])[1 + n % 3], CASE n % 2 WHEN 0 THEN 'USD' ELSE 'JPY' END, CASE n % 2 WHEN 0 THEN 2
+		ELSE 0 END, p, 100, p,
+			status, now() - interval '9 days', ends, ends, CASE WHEN status IN ('CLOSED', 'CANCELLED')
+			THEN now() + interval '99 days' END
+		FROM (SELECT n, (n * 7919) % 1000 * CASE n % 2 WHEN 0 THEN 100 ELSE 1 END AS p,
+		now() + ((n * 104729) % 500 - 100) * interval '1 minute' AS ends,
+			(ARRAY['OPEN', 'OPEN', 'OPEN', 'CLOSED', 'CANCELLED', 'SCHEDULED', 'OPEN'])[1 + n % 7] AS status
+			FROM generate_series(1, $2::int) n) AS made`, h.sellers, lotsMade)
 	h.exec(`INSERT INTO lots (auction_id, title, description)
-		SELECT id, 'Lot number ' || id || CASE id % 50 WHEN 0 THEN ' rare e-mail watch, 12.50 mm O''Brien' ELSE '' END, 'described' FROM auctions`)
+		SELECT id, 'Lot number ' || id || CASE id % 50 WHEN 0 THEN ' rare e-mail watch, 12.50 mm O''Brien' ELSE '' END,
+		'described' FROM auctions`)
 	h.exec(`ANALYZE`)
 	return h
 }
@@ -133,10 +140,15 @@ func TestListsAreWholeAndInOrder(t *testing.T) {
 			{catalog.Filter{SellerID: h.sellers[1], Status: catalog.All}, fmt.Sprintf("seller_id = %d", h.sellers[1])},
 			{catalog.Filter{SellerID: h.sellers[1]}, fmt.Sprintf("seller_id = %d AND status = 'OPEN'", h.sellers[1])},
 			{catalog.Filter{Query: "rare watch", Status: catalog.All}, "id % 50 = 0"},
-			{catalog.Filter{Query: "WATCH rar", SellerID: h.sellers[0]}, fmt.Sprintf("id %% 50 = 0 AND status = 'OPEN' AND seller_id = %d", h.sellers[0])},
+			{
+				catalog.Filter{Query: "WATCH rar", SellerID: h.sellers[0]},
+				fmt.Sprintf("id %% 50 = 0 AND status = 'OPEN' AND seller_id = %d", h.sellers[0]),
+			},
 		} {
 			var want int
-			if err := h.pool.QueryRow(t.Context(), "SELECT count(*) FROM auctions WHERE "+c.where).Scan(&want); err != nil {
+			if err := h.pool.QueryRow(
+				t.Context(), "SELECT count(*) FROM auctions WHERE "+c.where,
+			).Scan(&want); err != nil {
 				t.Fatal(err)
 			}
 			c.filter.Sort, c.filter.Limit = sort, 97
@@ -159,8 +171,10 @@ func TestWordsAreFoundAsTheyWereWritten(t *testing.T) {
 	h := open(t)
 	all := lotsMade / 50
 	for query, want := range map[string]int{
-		"watch": all, "wat": all, "WATCH": all, "e-mail": all, "12.50": all, "o'brien": all, "O'Br": all, "watch,": all, "atch": 0, "watch nothing": 0, "'": 0, "\\": 0, "!": 0,
-		"& | ! ( ) :*": 0, "rare & watch": all, "rare ! watch": all, "\x00": 1, "  ": 1, "a b c d e f g h i j": 0, strings.Repeat("watch ", 100): all,
+		"watch": all, "wat": all, "WATCH": all, "e-mail": all, "12.50": all, "o'brien": all, "O'Br": all, "watch,": all,
+		"atch": 0, "watch nothing": 0, "'": 0, "\\": 0, "!": 0,
+		"& | ! ( ) :*": 0, "rare & watch": all, "rare ! watch": all, "\x00": 1, "  ": 1, "a b c d e f g h i j": 0,
+		strings.Repeat("watch ", 100): all,
 	} {
 		got := h.walk(catalog.Filter{Query: query, Status: catalog.All, Limit: 100})
 		if want == 1 { // nothing was searched for, so the list is not narrowed
@@ -180,7 +194,8 @@ func TestFiltersThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, f := range map[string]catalog.Filter{
-		"status": {Status: "open"}, "sort": {Sort: "end"}, "limit": {Limit: 101}, "seller": {SellerID: -1}, "cursor": {Sort: catalog.SortPrice, Cursor: page.Next},
+		"status": {Status: "open"}, "sort": {Sort: "end"}, "limit": {Limit: 101}, "seller": {SellerID: -1},
+		"cursor": {Sort: catalog.SortPrice, Cursor: page.Next},
 	} {
 		var wrong *refusal.FieldError
 		if _, err := h.catalog.List(t.Context(), f); !errors.As(err, &wrong) || wrong.Field != field {
@@ -189,7 +204,8 @@ func TestFiltersThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestPlansOfTheLists holds the lists to their indexes: a table of a hundred thousand auctions must not be read through for a page of them.
+// TestPlansOfTheLists holds the lists to their indexes: a table of a hundred thousand auctions must
+// not be read through for a page of them.
 func TestPlansOfTheLists(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -220,7 +236,8 @@ func TestPlansOfTheLists(t *testing.T) {
 					f.Cursor = page.Next
 					for _, s := range plans.statements {
 						plan := h.plan(s)
-						if strings.Contains(plan, "Seq Scan on auctions") || strings.Contains(plan, "Seq Scan on listings") {
+						if strings.Contains(plan, "Seq Scan on auctions") ||
+							strings.Contains(plan, "Seq Scan on listings") {
 							t.Errorf("%+v reads a whole table:\n%s", f, plan)
 						}
 					}
@@ -228,13 +245,18 @@ func TestPlansOfTheLists(t *testing.T) {
 			}
 		}
 	}
-	h.exec("INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT id, 1, $1, 1, 1, gen_random_uuid(), now() FROM auctions", h.sellers[0])
+	h.exec(
+		"INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at) SELECT id, 1, $1, "+
+			"1, 1, gen_random_uuid(), now() FROM auctions",
+		h.sellers[0],
+	)
 	h.exec("ANALYZE bids")
 	plans.statements = nil
 	if _, _, err := traced.MyBids(t.Context(), h.sellers[0], "", 20); err != nil {
 		t.Fatal(err)
 	}
-	if plan := h.plan(plans.statements[0]); strings.Contains(plan, "Seq Scan on bids") || strings.Contains(plan, "Seq Scan on auctions") {
+	if plan := h.plan(plans.statements[0]); strings.Contains(plan, "Seq Scan on bids") ||
+		strings.Contains(plan, "Seq Scan on auctions") {
 		t.Errorf("my bids read a whole table:\n%s", plan)
 	}
 }
@@ -304,7 +326,8 @@ func TestMyBidsComeWithMyHighest(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.exec(`INSERT INTO bids (auction_id, seq, bidder_id, paddle, amount, request_id, accepted_at)
-		SELECT a.id, n, ($1::bigint[])[1 + n % 2], 1, n * 100, gen_random_uuid(), now() FROM (SELECT id FROM auctions ORDER BY id LIMIT 45) a, generate_series(1, 9) n`, h.sellers)
+		SELECT a.id, n, ($1::bigint[])[1 + n % 2], 1, n * 100, gen_random_uuid(), now() FROM (SELECT id FROM auctions
+		ORDER BY id LIMIT 45) a, generate_series(1, 9) n`, h.sellers)
 	seen, after := map[int64]bool{}, ""
 	for {
 		page, next, err := h.catalog.MyBids(t.Context(), h.sellers[0], after, 20)

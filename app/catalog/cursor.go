@@ -14,15 +14,18 @@ import (
 // cursor is a position in a list: the last auction of the page before.
 type cursor struct {
 	sort Sort
-	over bool  // in the order of end: among what is over, which comes last and the latest first
-	key  int64 // what the sort orders by: the end in microseconds, or the price in ten-thousandths of the currency's unit
-	id   int64 // 0: before the first auction
+	over bool // in the order of end: among what is over, which comes last and the latest first
+	// What the sort orders by: the end in microseconds, or the price in ten-thousandths of the
+	// currency's unit.
+	key int64
+	id  int64 // 0: before the first auction
 }
 
 const (
 	// cursorLengthMax bounds what is worth decoding: two numbers and a word.
 	cursorLengthMax = 96
-	// cursorOver is the word of a cursor in the order of end among what is over; the other cursors begin with their sort.
+	// cursorOver is the word of a cursor in the order of end among what is over; the other cursors
+	// begin with their sort.
 	cursorOver = "over"
 )
 
@@ -43,7 +46,8 @@ func cursorAt(a Auction, sort Sort) cursor {
 	return c
 }
 
-// nominalPrice is the column of that name: the figure by which amounts of all currencies are ordered.
+// nominalPrice is the column of that name: the figure by which amounts of all currencies are
+// ordered.
 func nominalPrice(a money.Amount) int64 {
 	nominal := a.Minor()
 	for range 4 - a.Currency().Digits() {
@@ -73,7 +77,8 @@ func (c cursor) endAt() time.Time {
 	return time.UnixMicro(c.key).UTC()
 }
 
-// before is the id that a position in the order of newest is at, after all ids for the first position.
+// before is the id that a position in the order of newest is at, after all ids for the first
+// position.
 func (c cursor) before() int64 {
 	if c.id == 0 {
 		return math.MaxInt64
@@ -91,8 +96,9 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// readCursor reads what String wrote, for the same sort; "" is the first position. It returns a *refusal.FieldError for anything else.
-// A cursor from before what is over had a place of its own is one among what is not over, and goes on from there.
+// readCursor reads what String wrote, for the same sort; "" is the first position. It returns a
+// *refusal.FieldError for anything else. A cursor from before what is over had a place of its own
+// is one among what is not over, and goes on from there.
 func readCursor(text string, sort Sort) (cursor, error) {
 	if text == "" {
 		return cursor{sort: sort}, nil
@@ -118,7 +124,8 @@ func readCursor(text string, sort Sort) (cursor, error) {
 	return c, nil
 }
 
-// possible tells whether there can be an auction at a position. Beyond these years PostgreSQL cannot read a time, and no auction ends.
+// possible tells whether there can be an auction at a position. Beyond these years PostgreSQL
+// cannot read a time, and no auction ends.
 func (c cursor) possible() bool {
 	year := time.UnixMicro(c.key).UTC().Year()
 	if c.id == 0 {

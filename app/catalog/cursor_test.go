@@ -13,11 +13,18 @@ import (
 
 func FuzzCursor(f *testing.F) {
 	yen := money.MustCurrency("JPY")
-	a := Auction{State: auction.State{ID: 42, EndAt: time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC), Currency: yen, CurrentPrice: money.FromMinor(500, yen)}}
+	a := Auction{
+		State: auction.State{
+			ID: 42, EndAt: time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC), Currency: yen,
+			CurrentPrice: money.FromMinor(500, yen),
+		},
+	}
 	for _, sort := range []Sort{SortEnding, SortPrice, SortNewest} {
 		f.Add(cursorAt(a, sort).String())
 	}
-	for _, text := range []string{"", "x", "====", "ZW5kaW5nLjAuMQ", "ZW5kaW5nLi0wLjE", "cHJpY2UuKzEuMQ", "bmV3ZXN0LjAuLTE", "\x00"} {
+	for _, text := range []string{
+		"", "x", "====", "ZW5kaW5nLjAuMQ", "ZW5kaW5nLi0wLjE", "cHJpY2UuKzEuMQ", "bmV3ZXN0LjAuLTE", "\x00",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -38,7 +45,12 @@ func FuzzCursor(f *testing.F) {
 
 func TestCursorsComeBack(t *testing.T) {
 	dinar := money.MustCurrency("KWD")
-	a := Auction{State: auction.State{ID: 1 << 62, EndAt: time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC), Currency: dinar, CurrentPrice: money.FromMinor(1234, dinar)}}
+	a := Auction{
+		State: auction.State{
+			ID: 1 << 62, EndAt: time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC), Currency: dinar,
+			CurrentPrice: money.FromMinor(1234, dinar),
+		},
+	}
 	for _, sort := range []Sort{SortEnding, SortPrice, SortNewest} {
 		c, err := readCursor(cursorAt(a, sort).String(), sort)
 		if err != nil || c.id != a.ID {
@@ -50,8 +62,8 @@ func TestCursorsComeBack(t *testing.T) {
 	}
 }
 
-// TestOldCursorsGoOn holds that a page which somebody has open over a change of version leads on: in the order of end, where everything
-// that is over follows what is not.
+// TestOldCursorsGoOn holds that a page which somebody has open over a change of version leads on:
+// in the order of end, where everything that is over follows what is not.
 func TestOldCursorsGoOn(t *testing.T) {
 	for text, want := range map[string]cursor{
 		"ending.1893456000000000.42": {sort: SortEnding, key: 1893456000000000, id: 42},
@@ -81,7 +93,8 @@ func FuzzSearchWords(f *testing.F) {
 			t.Errorf("%q becomes %q", text, words)
 		}
 		for _, word := range words {
-			if !utf8.ValidString(word) || strings.ContainsRune(word, 0) || utf8.RuneCountInString(word) > searchWordLengthMax {
+			if !utf8.ValidString(word) || strings.ContainsRune(word, 0) ||
+				utf8.RuneCountInString(word) > searchWordLengthMax {
 				t.Errorf("%q becomes %q", text, words)
 			}
 		}
@@ -90,8 +103,10 @@ func FuzzSearchWords(f *testing.F) {
 
 func TestNumbersOfLots(t *testing.T) {
 	for typed, want := range map[string]int64{
-		"13": 13, " 13 ": 13, "#13": 13, "# 13": 13, "Lot 13": 13, "lot13": 13, "LOT #13": 13, "Lot no. 13": 13, "lote nº 13": 13, "lô số 13": 13, "１３": 13, "№ 13": 13,
-		"0013": 13, "0": 0, "": 0, "13a": 0, "a 13": 0, "1 3": 0, "-13": 0, "12.50": 0, "lot": 0, "99999999999999999999": 0, "\xff13": 13,
+		"13": 13, " 13 ": 13, "#13": 13, "# 13": 13, "Lot 13": 13, "lot13": 13, "LOT #13": 13, "Lot no. 13": 13,
+		"lote nº 13": 13, "lô số 13": 13, "１３": 13, "№ 13": 13,
+		"0013": 13, "0": 0, "": 0, "13a": 0, "a 13": 0, "1 3": 0, "-13": 0, "12.50": 0, "lot": 0,
+		"99999999999999999999": 0, "\xff13": 13,
 	} {
 		if got := numberIn(typed); got != want {
 			t.Errorf("%q names lot %d, want %d", typed, got, want)

@@ -31,7 +31,8 @@ const (
 	PageMax = 100
 )
 
-// Filter says which auctions a list has. The zero value is the first page of the open ones, soonest end first.
+// Filter says which auctions a list has. The zero value is the first page of the open ones, soonest
+// end first.
 type Filter struct {
 	Query    string
 	Status   auction.Status // "" is OPEN; All is every status
@@ -45,11 +46,13 @@ type Filter struct {
 type Page struct {
 	Auctions []Auction
 	Next     string // the cursor of the page after this one; "" on the last
-	// Named is the auction whose number was searched for, on the first page. It stands first in Auctions where the filter lets it through.
+	// Named is the auction whose number was searched for, on the first page. It stands first in
+	// Auctions where the filter lets it through.
 	Named *Auction
 }
 
-// List returns a page of the auctions a filter lets through. It returns a *refusal.FieldError for a filter that cannot be read.
+// List returns a page of the auctions a filter lets through. It returns a *refusal.FieldError for a
+// filter that cannot be read.
 func (c *Catalog) List(ctx context.Context, f Filter) (Page, error) {
 	f, err := f.checked()
 	if err != nil {
@@ -122,14 +125,15 @@ func (f Filter) checked() (Filter, error) {
 	return f, nil
 }
 
-// byEnd lists what is not over, soonest end first, and then what is over, latest end first. Those are two stretches of indexes; an
-// auction that is closed between the two looks is found by both.
+// byEnd lists what is not over, soonest end first, and then what is over, latest end first. Those
+// are two stretches of indexes; an auction that is closed between the two looks is found by both.
 func (c *Catalog) byEnd(ctx context.Context, status auction.Status, from cursor, limit int32) ([]Auction, error) {
 	var found []Auction
 	withOpen, withScheduled := status == All || status == auction.Open, status == All || status == auction.Scheduled
 	if (withOpen || withScheduled) && !from.over {
 		rows, err := c.queries.CatalogByEnd(ctx, db.CatalogByEndParams{
-			RowLimit: limit, WithOpen: withOpen, WithScheduled: withScheduled, AfterEndAt: from.endAt(), AfterID: from.id,
+			RowLimit: limit, WithOpen: withOpen, WithScheduled: withScheduled, AfterEndAt: from.endAt(),
+			AfterID: from.id,
 		})
 		found, err = readListed(rows, func(r db.CatalogByEndRow) db.CatalogByEndRow { return r }, err)
 		if err != nil || len(found) == int(limit) {
@@ -152,7 +156,9 @@ func (c *Catalog) byEnd(ctx context.Context, status auction.Status, from cursor,
 	rows, err := c.queries.CatalogByEndOver(ctx, db.CatalogByEndOverParams{
 		RowLimit: limit, Statuses: statuses, BeforeEndAt: before.endAt(), BeforeID: before.id,
 	})
-	over, err := readListed(rows, func(r db.CatalogByEndOverRow) db.CatalogByEndRow { return db.CatalogByEndRow(r) }, err)
+	over, err := readListed(
+		rows, func(r db.CatalogByEndOverRow) db.CatalogByEndRow { return db.CatalogByEndRow(r) }, err,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +177,9 @@ func has(auctions []Auction, id int64) bool {
 // plain lists what a status says, by price or newest first.
 func (c *Catalog) plain(ctx context.Context, f Filter, from cursor, limit int32) ([]Auction, error) {
 	if f.Sort == SortNewest {
-		rows, err := c.queries.CatalogByNewest(ctx, db.CatalogByNewestParams{Status: oneStatus(f.Status), BeforeID: from.before(), RowLimit: limit})
+		rows, err := c.queries.CatalogByNewest(
+			ctx, db.CatalogByNewestParams{Status: oneStatus(f.Status), BeforeID: from.before(), RowLimit: limit},
+		)
 		return readMany(rows, func(r db.CatalogByNewestRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 	}
 	still := []string{} // the statuses other than OPEN
@@ -183,7 +191,8 @@ func (c *Catalog) plain(ctx context.Context, f Filter, from cursor, limit int32)
 	}
 	_, price, id := from.after()
 	rows, err := c.queries.CatalogByPrice(ctx, db.CatalogByPriceParams{
-		RowLimit: limit, WithOpen: f.Status == All || f.Status == auction.Open, StillStatuses: still, AfterPrice: price, AfterID: id,
+		RowLimit: limit, WithOpen: f.Status == All || f.Status == auction.Open, StillStatuses: still, AfterPrice: price,
+		AfterID: id,
 	})
 	return readListed(rows, func(r db.CatalogByPriceRow) db.CatalogByEndRow { return db.CatalogByEndRow(r) }, err)
 }
@@ -198,7 +207,8 @@ func (c *Catalog) ofSeller(ctx context.Context, f Filter, from cursor, limit int
 	}
 	over, place, tie := from.after()
 	rows, err := c.queries.CatalogOfSellerBy(ctx, db.CatalogOfSellerByParams{
-		SellerID: f.SellerID, Status: oneStatus(f.Status), Sort: string(f.Sort), AfterOver: over, AfterPlace: place, AfterTie: tie, RowLimit: limit,
+		SellerID: f.SellerID, Status: oneStatus(f.Status), Sort: string(f.Sort), AfterOver: over, AfterPlace: place,
+		AfterTie: tie, RowLimit: limit,
 	})
 	return readMany(rows, func(r db.CatalogOfSellerByRow) db.CatalogOneRow { return db.CatalogOneRow(r) }, err)
 }

@@ -13,9 +13,11 @@ type MyBid struct {
 	Highest money.Amount // the person's own highest bid
 }
 
-// MyBids returns a page of the auctions that a person has bid on, newest auction first. A limit of 0 is PageDefault. It returns an
-// *refusal.FieldError for a cursor or a limit that cannot be read.
-func (c *Catalog) MyBids(ctx context.Context, userID int64, after string, limit int) (bids []MyBid, next string, err error) {
+// MyBids returns a page of the auctions that a person has bid on, newest auction first. A limit of
+// 0 is PageDefault. It returns an *refusal.FieldError for a cursor or a limit that cannot be read.
+func (c *Catalog) MyBids(
+	ctx context.Context, userID int64, after string, limit int,
+) (bids []MyBid, next string, err error) {
 	f, err := Filter{Sort: SortNewest, Limit: limit, Cursor: after}.checked()
 	if err != nil {
 		return nil, "", err
@@ -26,7 +28,9 @@ func (c *Catalog) MyBids(ctx context.Context, userID int64, after string, limit 
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	rows, err := c.queries.CatalogMyBids(ctx, db.CatalogMyBidsParams{BidderID: userID, BeforeID: from.before(), RowLimit: int32(f.Limit + 1)})
+	rows, err := c.queries.CatalogMyBids(
+		ctx, db.CatalogMyBidsParams{BidderID: userID, BeforeID: from.before(), RowLimit: int32(f.Limit + 1)},
+	)
 	if err != nil {
 		return nil, "", db.Unavailable(err)
 	}
@@ -44,7 +48,8 @@ func (c *Catalog) MyBids(ctx context.Context, userID int64, after string, limit 
 	return bids, next, nil
 }
 
-// MyAuctions returns a page of a seller's own auctions of every status, newest first. A limit of 0 is PageDefault.
+// MyAuctions returns a page of a seller's own auctions of every status, newest first. A limit of 0
+// is PageDefault.
 func (c *Catalog) MyAuctions(ctx context.Context, sellerID int64, after string, limit int) (Page, error) {
 	return c.List(ctx, Filter{Status: All, SellerID: sellerID, Sort: SortNewest, Limit: limit, Cursor: after})
 }

@@ -25,7 +25,8 @@ const (
 	CountMax = 1000
 )
 
-// search lists what has words in it. On the first page the auction whose number was typed stands before all others.
+// search lists what has words in it. On the first page the auction whose number was typed stands
+// before all others.
 func (c *Catalog) search(ctx context.Context, words []string, f Filter, from cursor) (Page, error) {
 	named, err := c.named(ctx, f.Query)
 	if err != nil {
@@ -38,7 +39,8 @@ func (c *Catalog) search(ctx context.Context, words []string, f Filter, from cur
 		limit--
 	}
 	arg := db.CatalogSearchParams{
-		Words: words, SellerID: f.seller(), Status: oneStatus(f.Status), Sort: string(f.Sort), AfterOver: over, AfterPlace: place, AfterTie: tie,
+		Words: words, SellerID: f.seller(), Status: oneStatus(f.Status), Sort: string(f.Sort), AfterOver: over,
+		AfterPlace: place, AfterTie: tie,
 		RowLimit: int32(limit + 1),
 	}
 	if named != nil {
@@ -63,7 +65,8 @@ func (c *Catalog) search(ctx context.Context, words []string, f Filter, from cur
 	return page, nil
 }
 
-// named is the auction whose number was searched for, nil when none was or there is no such auction.
+// named is the auction whose number was searched for, nil when none was or there is no such
+// auction.
 func (c *Catalog) named(ctx context.Context, query string) (*Auction, error) {
 	id := numberIn(query)
 	if id == 0 {
@@ -76,8 +79,12 @@ func (c *Catalog) named(ctx context.Context, query string) (*Auction, error) {
 	return &found, err
 }
 
-// numberOnly is a lot's number as people write it in the languages the house speaks: "13", "#13", "Lot 13", "lote nº 13".
-var numberOnly = regexp.MustCompile(`(?i)^(?:(?:lots?|lotes?|lô|auction|leilão)\s*)?(?:(?:#|№|no\.?|n[ºo°]\.?|nr\.?|number|número|số)\s*)?0*(\d{1,18})$`)
+// numberOnly is a lot's number as people write it in the languages the house speaks: "13", "#13",
+// "Lot 13", "lote nº 13".
+var numberOnly = regexp.MustCompile(
+	`(?i)^(?:(?:lots?|lotes?|lô|auction|leilão)\s*)?(?:(?:#|№|no\.?|n[ºo°]\.?|nr\.?|number|número|số)\s*)?0*(\d{1` +
+		`,18})$`,
+)
 
 // numberIn is the auction's id that a search names and nothing else; 0 without one.
 func numberIn(query string) int64 {
@@ -103,7 +110,8 @@ func (f Filter) seller() *int64 {
 	return &f.SellerID
 }
 
-// Counts is how many auctions of each status a search finds, whatever status its filter has. All of them together are at most CountMax.
+// Counts is how many auctions of each status a search finds, whatever status its filter has. All of
+// them together are at most CountMax.
 func (c *Catalog) Counts(ctx context.Context, f Filter) (map[auction.Status]int, error) {
 	words, _ := searchWords(f.Query)
 	if len(words) == 0 {
@@ -127,8 +135,9 @@ func (c *Catalog) Counts(ctx context.Context, f Filter) (map[auction.Status]int,
 	return counts, nil
 }
 
-// searchWords are the words of what somebody typed that may occur in a text. It tells whether anything was searched for: without words
-// nothing can be found then. How words are compared says the database's function lot_query.
+// searchWords are the words of what somebody typed that may occur in a text. It tells whether
+// anything was searched for: without words nothing can be found then. How words are compared says
+// the database's function lot_query.
 func searchWords(typed string) (words []string, searches bool) {
 	for word := range strings.FieldsFuncSeq(strings.ToValidUTF8(typed, " "), separates) {
 		searches = true

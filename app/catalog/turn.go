@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// searchesMax search at once on a node. A search is the one question whose price the asker sets, so it may never take all of the
-	// connections that everybody reads with.
+	// searchesMax search at once on a node. A search is the one question whose price the asker
+	// sets, so it may never take all of the connections that everybody reads with.
 	searchesMax = 3
-	// searchWaitMax is how long a search waits for its turn. An ordinary one takes some milliseconds, so who waits longer is behind a crowd.
+	// searchWaitMax is how long a search waits for its turn. An ordinary one takes some
+	// milliseconds, so who waits longer is behind a crowd.
 	searchWaitMax = 200 * time.Millisecond
 	// searchWithin bounds one search: ten times what the dearest sensible one takes.
 	searchWithin = time.Second

@@ -14,7 +14,8 @@ import (
 	"martelo/db/dbtest"
 )
 
-// Searches that hang take a few connections for about a second, and whoever comes meanwhile is told so at once. What is no search goes on.
+// Searches that hang take a few connections for about a second, and whoever comes meanwhile is told
+// so at once. What is no search goes on.
 func TestSearchesThatHangAreFewAndShort(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

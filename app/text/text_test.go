@@ -109,7 +109,8 @@ func TestVisible(t *testing.T) {
 func TestCleanIsClean(t *testing.T) {
 	trouble := []rune(
 		"aé1 " +
-			"\u0301\u0327\u0300\u05b4\u05c1\u0e35\u0e48\u1037ကयक्می時가👩🏽🚒🏴❤\u200b\u200c\u200d\u200e\u202d\u2066\u2028\u180e" +
+			"\u0301\u0327\u0300\u05b4\u05c1\u0e35\u0e48\u1037ကयक्می時가👩🏽🚒🏴❤" +
+			"\u200b\u200c\u200d\u200e\u202d\u2066\u2028\u180e" +
 			"\u1820\u034f\u3164\u2800\ufe0f\U000e0067\U000e007f\u00ad" +
 			"\n\r\t\v\x00\x07\u1100\u1161\u0f71\u0f72",
 	)
