@@ -95,8 +95,16 @@ func readDraft(body read.Object) (draft auction.Draft, wrong refusal.FieldErrors
 	if lane == "" && !body.Has("lane") {
 		draft.Lane = auction.Standard
 	}
+	for _, field := range termsNotOffered {
+		if body.Has(field) {
+			note(refusal.Of(field, refusal.NotOfferedYet))
+		}
+	}
 	return draft, wrong
 }
+
+// termsNotOffered are terms of a sale that change what a seller gets, and that this release cannot keep.
+var termsNotOffered = []string{"reservePrice", "buyNowPrice", "increments"}
 
 func readCurrency(body read.Object) (money.Currency, *refusal.FieldError) {
 	code, refused := body.Text("currency")

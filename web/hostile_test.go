@@ -268,6 +268,8 @@ func TestHostileDrafts(t *testing.T) {
 		{"string inside", "softClose", `{"windowSeconds":"120"}`},
 		{"unknown", "lane", `"fast"`}, {"empty", "lane", `""`}, {"number", "lane", `1`},
 		{"upper case", "lane", `"STANDARD"`},
+		{"not offered yet", "reservePrice", `"50.00"`}, {"not offered yet", "buyNowPrice", `90`},
+		{"not offered yet", "increments", `[{"from":"0.00","step":"0.50"}]`},
 	} {
 		h.refuses(c.field+": "+c.name, h.post("/auctions", h.seller, draft(c.field, c.value)), invalid(c.field))
 	}

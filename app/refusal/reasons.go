@@ -19,6 +19,9 @@ const (
 	NotGiven Plain = "not_given"
 	// Unknown refuses what is none of the values there are.
 	Unknown Plain = "unknown"
+	// NotOfferedYet refuses a term of a sale that this release does not know how to keep. To leave it out
+	// without a word would sell a lot otherwise than its seller asked for.
+	NotOfferedYet Plain = "not_offered_yet"
 	// Taken refuses what somebody else has already.
 	Taken Plain = "taken"
 	// Unreadable refuses what the house has not written.

@@ -54,6 +54,7 @@ var english = table{
 		"shown_twice":      "Clocks in {zone} show this time twice on that day. Choose which one you mean.",
 
 		// Auctions.
+		"not_offered_yet":      "This house does not offer this term of a sale yet. Leave it out.",
 		"title.missing":        "Enter a title.",
 		"title.too_long":       "Shorten the title to {max} characters.",
 		"description.too_long": "Shorten the description to {max} characters.",
