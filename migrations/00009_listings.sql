@@ -42,7 +42,8 @@ $$;
 -- +goose StatementEnd
 
 -- Statements that change the status of many auctions write their listings themselves, all in one go,
--- which takes half the time. The triggers see to it that no other statement forgets them.
+-- which takes a tenth less of PostgreSQL's time. The triggers see to it that no other statement
+-- forgets them.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION listings_follow_status() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

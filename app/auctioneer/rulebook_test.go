@@ -214,6 +214,35 @@ func TestTheStatementsAgreeWithTheRulebook(t *testing.T) {
 
 var setsStatus = regexp.MustCompile(`(?m)^\s*(SET\s+)?status\s+=\s`)
 
+// What was decided about an older version of an auction is not written.
+func TestADecisionIsForOneVersion(t *testing.T) {
+	t.Parallel()
+	h := newHall(t)
+	clock, err := db.New(h.pool).Clock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range h.everyKind() {
+		row, err := db.New(h.pool).AuctionRow(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, statement := range statements(h.bidder) {
+			if name == "AuctionMoveHot" || name == "BidsWrite" || name == "AuctionHotClose" {
+				continue // held by the lock alone, by the place in the log, and by the epoch
+			}
+			old, now := row, clock
+			old.Version--
+			if err := statement.send(t.Context(), db.New(h.pool), old, now); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if after, err := db.New(h.pool).AuctionRow(t.Context(), id); err != nil || after.Version != row.Version {
+				t.Errorf("%s wrote a decision about version %d: %+v, %v", name, old.Version, after.State(), err)
+			}
+		}
+	}
+}
+
 // statusStatements names the statements that set the status of an auction.
 func statusStatements(t *testing.T) (names []string) {
 	files, err := filepath.Glob("../../queries/*.sql")
