@@ -18,9 +18,9 @@ func (s *Server) galleryShow(c echo.Context) error {
 	return s.page(c, http.StatusOK, gallery.Show(view))
 }
 
-// galleryPageShow is GET /-/gallery/{name}: one page in one state.
+// galleryPageShow is GET /-/gallery/{name}: one page or fragment in one state.
 func (s *Server) galleryPageShow(c echo.Context) error {
-	drawn, found := gallery.Pages()[c.Param("name")]
+	drawn, found := gallery.Find(c.Param("name"))
 	if !found {
 		return auction.ErrNotFound
 	}

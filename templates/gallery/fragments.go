@@ -15,8 +15,11 @@ import (
 	"martelo/templates/words"
 )
 
+// fragmentLocale writes amounts otherwise than the samples of pages do.
+const fragmentLocale = "de-DE"
+
 var (
-	german = words.In("de-DE")
+	german = words.In(fragmentLocale)
 
 	// Kwd is a currency with three decimals.
 	Kwd = money.MustCurrency("KWD")
@@ -38,7 +41,7 @@ func SampleLot(change func(*auction.State)) fragments.LotView {
 	if change != nil {
 		change(&s)
 	}
-	return fragments.LotView{State: s, Locale: "de-DE", Now: sampleNow}
+	return fragments.LotView{State: s, Locale: fragmentLocale, Now: sampleNow}
 }
 
 func unbid(s *auction.State) {
