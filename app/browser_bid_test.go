@@ -408,8 +408,8 @@ func (b *tab) places() map[string]string {
 	b.Helper()
 	return run[map[string]string](b, `(() => {
 		const places = {};
-		for (const el of document.querySelectorAll('a, button, input:not([type=hidden]), select, summary,
-		  [tabindex="0"]')) {
+		for (const el of document.querySelectorAll('a, button, input:not([type=hidden]), select, summary, ' +
+				'[tabindex="0"]')) {
 			if (!el.checkVisibility() || el.closest('.answer, .lot-bar')) continue;
 			const box = el.getBoundingClientRect();
 			const name = el.id || el.getAttribute('href') || el.textContent.trim();

@@ -146,15 +146,15 @@ const beyond = `(() => {
 // well.
 const places = `(() => {
   const places = {};
-  for (const el of document.querySelectorAll('a, button, input, select, summary, .panel, .panel__lines > div,
-    .lot-bar')) {
+  for (const el of document.querySelectorAll('a, button, input, select, summary, .panel, .panel__lines > div, ' +
+    '.lot-bar')) {
     if (!el.checkVisibility() || el.closest('.skip, .quick-steps, .sale__about')) continue;
     const r = el.getBoundingClientRect(), y = el.closest('.lot-bar') ? r.y : r.y + scrollY;
     const name = el.id || el.getAttribute('href') || el.className || el.textContent.trim();
     places[name] = [r.x, y, r.width, r.height].map(n => Math.round(n * 10) / 10).join(' ');
   }
-  for (const el of document.querySelectorAll('.panel :is(.price, .countdown, time), .lot-bar .price,
-    .history td:nth-child(3)')) {
+  for (const el of document.querySelectorAll('.panel :is(.price, .countdown, time), .lot-bar .price, ' +
+    '.history td:nth-child(3)')) {
     const text = document.createRange();
     text.selectNodeContents(el);
     const at = text.getBoundingClientRect(), room = el.closest('.panel, .lot-bar, .history').getBoundingClientRect();
