@@ -194,7 +194,7 @@ func TestHammeringAcrossTheEnd(t *testing.T) { inBothLanes(t, hammeringAcrossThe
 func hammeringAcrossTheEnd(t *testing.T, lane auction.Lane) {
 	h := newHouseIn(t, lane, 40)
 	desks := []placer{h.desk(), h.desk()}
-	id := h.open(1200*time.Millisecond, auction.SoftClose{})
+	id := h.open(4*time.Second, auction.SoftClose{}) // long enough for many bids on a busy machine
 	var mu sync.Mutex
 	var outcomes []outcome
 	var closedTold time.Time // on this process's monotonic clock
