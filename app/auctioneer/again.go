@@ -10,7 +10,7 @@ import (
 )
 
 // ErrKeyReused refuses a draft whose key has opened another auction. It wraps auction.ErrKeyReused.
-var ErrKeyReused = fmt.Errorf("selling: another auction was opened with this key: %w", auction.ErrKeyReused)
+var ErrKeyReused = fmt.Errorf("auctioneer: another auction was opened with this key: %w", auction.ErrKeyReused)
 
 // opened returns the id of the auction that a draft's key has opened, if the draft is the same. It
 // returns ErrKeyReused if it is another, and pgx.ErrNoRows if the key is new.

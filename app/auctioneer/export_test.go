@@ -41,3 +41,22 @@ var ErrHeld, ErrStale = errHeld, errStale
 
 // List has a node tell a follower of what bids have moved.
 func (a *Auctioneer) List(follower *listing.Follower) { a.listings = follower }
+
+// PlaceTogether places bids that are in one batch, and returns the error that each was answered with.
+func (a *Auctioneer) PlaceTogether(ctx context.Context, requests []auction.Request) []error {
+	bids := make([]*pendingBid, len(requests))
+	for i, r := range requests {
+		bids[i] = &pendingBid{request: r, since: time.Now(), answer: make(chan answer, 1)}
+	}
+	a.guard(bids, func() { a.decideTogether(bids) })
+	errs := make([]error, len(bids))
+	for i, p := range bids {
+		select {
+		case answer := <-p.answer:
+			errs[i] = answer.err
+		case <-ctx.Done():
+			errs[i] = ctx.Err()
+		}
+	}
+	return errs
+}

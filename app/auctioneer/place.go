@@ -185,15 +185,15 @@ func (a *Auctioneer) decideTogether(bids []*pendingBid) {
 	// What PostgreSQL has against one of the rows it would have against all of them together.
 	spoiled := err != nil && (db.IsBadRow(err) || db.IsUnique(err, "bids_request_key"))
 	for _, l := range lots {
-		switch {
-		case spoiled || err == nil && again(l.err):
+		if spoiled || err == nil && again(l.err) {
 			a.setAside(l)
-		case err != nil:
-			l.err = err
-			a.finish(l, start)
-		default:
-			a.finish(l, start)
+			continue
 		}
+		if err != nil {
+			l.err = err
+		}
+		// A fault while one auction is announced keeps no other from its answers.
+		a.guard(l.bids, func() { a.finish(l, start) })
 	}
 	a.metrics.auctions.Observe(float64(len(lots)))
 	a.metrics.bids.Observe(float64(len(bids)))

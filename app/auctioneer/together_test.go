@@ -293,3 +293,37 @@ func TestNodesThatShareManyAuctionsNeverBlockEachOther(t *testing.T) {
 		}
 	}
 }
+
+// A fault of ours while one auction is announced keeps no other from its answers and its announcement.
+func TestAFaultInOneAnnouncementStopsNoOther(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	var ids []int64
+	for range 5 {
+		ids = append(ids, h.open(hour, auction.SoftClose{}))
+	}
+	var mu sync.Mutex
+	announced := map[int64]bool{}
+	node := h.announcing(func(u auction.Update) {
+		if u.State.ID == ids[0] {
+			panic("in an announcement")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		announced[u.State.ID] = true
+	})
+	var requests []auction.Request
+	for _, id := range ids {
+		requests = append(requests, request(id, h.bidders[0], 101000))
+	}
+	for i, err := range node.PlaceTogether(t.Context(), requests) {
+		if faulty := requests[i].AuctionID == ids[0]; (err != nil) != faulty {
+			t.Errorf("auction %d: %v", requests[i].AuctionID, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(announced) != len(ids)-1 {
+		t.Errorf("%d of %d were announced", len(announced), len(ids)-1)
+	}
+}
