@@ -333,6 +333,17 @@ func sampleError(status int) pages.ErrorView {
 	}
 }
 
+func sampleAnswer() pages.AnswerView {
+	english := words.In("en-US")
+	amount := money.FromMinor(110_000, usd)
+	return pages.AnswerView{
+		PageView: samplePage(
+			english.Say(words.BidAcceptedTitle, nil), components.AuctionPath(42), sampleViewer(sampleBidder, ""),
+		),
+		Text: english.Say(words.BidAcceptedBlind, refusal.Figures{"amount": amount}),
+	}
+}
+
 // Pages are every page in its representative situations, by name.
 func Pages() map[string]templ.Component {
 	bidder, seller := sampleViewer(sampleBidder, ""), sampleViewer(sampleSeller, "seller")
@@ -380,6 +391,9 @@ func Pages() map[string]templ.Component {
 		"account": pages.Account(sampleAccount()), "account_new_token": pages.Account(sampleNewToken()),
 		"sign_in": pages.SignIn(sampleSignIn()), "sign_in_wrong": pages.SignIn(sampleSignInWrong()),
 		"sign_up":   pages.SignUp(sampleSignUp()),
+		"answer":    pages.Answer(sampleAnswer()),
+		"help":      pages.Help(samplePage("How bidding works", components.PathHelp, nil)),
+		"error_401": pages.Error(sampleError(401)), "error_429": pages.Error(sampleError(429)),
 		"error_404": pages.Error(sampleError(404)), "error_503": pages.Error(sampleError(503)),
 	}
 }
