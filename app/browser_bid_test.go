@@ -330,7 +330,7 @@ func (f *fair) anotherViewer() {
 	other.goes(f.here.url + "/signin")
 	other.fill("#field-email", f.ben.email)
 	other.fill("#field-password", password)
-	other.leads(".door button", http.StatusOK)
+	other.leads(".account-form button", http.StatusOK)
 	page.bids(lot, "1010")
 	page.reads(
 		".answer .notice--bad", "You have signed in as somebody else since this page was opened, so nothing was bid.",

@@ -265,8 +265,8 @@ func (f *fair) barCoversNoFocus() {
 }
 
 // Parts find their places in any typeface: the search is one row, a heading and its button are one
-// row, enlarged text puts the desk below the title instead of squeezing it, and the desk stays in
-// sight only where all of it fits.
+// row, enlarged text puts the bid panel below the title instead of squeezing it, and the bid panel
+// stays in sight only where all of it fits.
 func (f *fair) partsFindTheirPlaces() {
 	lot := f.lot(nil)
 	b := f.sam.visit(f.T, f.here, "/auctions")
@@ -299,8 +299,8 @@ func (f *fair) partsFindTheirPlaces() {
 	for height, want := range map[int64]string{600: "static", 900: "sticky"} {
 		b.wears(look{width: wide})
 		b.do(chromedp.EmulateViewport(wide, height))
-		if got := run[string](b, `getComputedStyle(document.querySelector('.sale__desk')).position`); got != want {
-			f.Errorf("in a window %d high the desk is %s", height, got)
+		if got := run[string](b, `getComputedStyle(document.querySelector('.sale__bidding')).position`); got != want {
+			f.Errorf("in a window %d high the bid panel is %s", height, got)
 		}
 	}
 }

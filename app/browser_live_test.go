@@ -82,7 +82,7 @@ func (f *fair) twoBrowsers() {
 		count := fmt.Sprintf("Current bid · %d bid", round+1)
 		actor.presses(placeBid(lot))
 		actor.reads(".standing", "You are the highest bidder.")
-		actor.reads(".desk .notice--good", "Your bid of "+shown+" was accepted: you are the highest bidder.")
+		actor.reads(".bid-panel .notice--good", "Your bid of "+shown+" was accepted: you are the highest bidder.")
 		actor.reads(".panel__who", "Highest bidder: you")
 		actor.reads(".history__own td:nth-child(2)", "You")
 		for _, page := range pages {
@@ -104,7 +104,7 @@ func (f *fair) twoBrowsers() {
 			notices = append(
 				notices, took(actor, other, fmt.Sprintf("seen.standings['You have been outbid. %s']", exact)),
 			)
-			if other.has(".desk .notice--good") {
+			if other.has(".bid-panel .notice--good") {
 				f.Error("who was outbid is still told to lead")
 			}
 		}
@@ -218,7 +218,7 @@ func (f *fair) close() {
 	// Cy's page cannot know of the end: it is as it was when he opened it.
 	cy.fill(fmt.Sprintf("#amount-%d", lot.ID), "1100.00")
 	cy.leads(fmt.Sprintf("#place-bid-%d", lot.ID), http.StatusConflict)
-	cy.reads(".desk .notice--bad", "Too late: bidding ended at")
+	cy.reads(".bid-panel .notice--bad", "Too late: bidding ended at")
 	cy.reads(".panel__who", "to Bidder 2 · 2 bids")
 	if cy.has(".bid-form") {
 		f.Error("a closed lot has a form")
@@ -258,7 +258,7 @@ func (f *fair) restart() {
 	ann := f.ann.visit(f.T, doomed, lotPath(lot)).live()
 	ann.presses(placeBid(lot))
 	// The answer, and with it a fresh form; the stream may tell sooner.
-	ann.reads(".desk .notice--good", "you are the highest bidder")
+	ann.reads(".bid-panel .notice--good", "you are the highest bidder")
 	ann.reads(".standing", "You are the highest bidder.")
 	run[bool](ann, `window.sameDocument = true`)
 
@@ -281,7 +281,7 @@ func (f *fair) restart() {
 	}
 	ann.live().reads(".standing", "You have been outbid.")
 	ann.presses(placeBid(lot))
-	ann.reads(".desk .notice--good", "Your bid of $1,500.00 was accepted: you are the highest bidder.")
+	ann.reads(".bid-panel .notice--good", "Your bid of $1,500.00 was accepted: you are the highest bidder.")
 	if !run[bool](ann, `window.sameDocument === true`) {
 		f.Error("the page was loaded again")
 	}
@@ -314,7 +314,7 @@ func (f *fair) outbidWhileTyping() {
 	}
 	ann.holds(`Date.now() - seen.movedAt > 900`)
 	ann.do(chromedp.KeyEvent("\r"))
-	ann.reads(".desk .notice--bad", "$1,015.00 is too low. Bid at least $1,110.00.")
+	ann.reads(".bid-panel .notice--bad", "$1,015.00 is too low. Bid at least $1,110.00.")
 	if typed := ann.value(field); typed != "1015" {
 		f.Errorf("what was typed is now %q", typed)
 	}
@@ -322,10 +322,10 @@ func (f *fair) outbidWhileTyping() {
 		{"1e9", "Enter an amount in USD"}, {"1200.0010", "at most 2 decimals"}, {"1.500", "Did you mean"},
 	} {
 		ann.bids(lot, wrong.typed)
-		ann.reads(".desk .notice--bad", wrong.words)
+		ann.reads(".bid-panel .notice--bad", wrong.words)
 	}
 	ann.bids(lot, "1110")
-	ann.reads(".desk .notice--good", "Your bid of $1,110.00 was accepted: you are the highest bidder.")
+	ann.reads(".bid-panel .notice--good", "Your bid of $1,110.00 was accepted: you are the highest bidder.")
 	ann.reads(".standing", "You are the highest bidder.")
 }
 

@@ -53,7 +53,7 @@ func (f *fair) hostileWords() {
 	harmless(mine)
 	own := eve.visit(f.T, f.here, lotPath(lot))
 	own.reads(".masthead__account", hostileName)
-	own.reads(".desk", "This is your own lot")
+	own.reads(".bid-panel", "This is your own lot")
 	harmless(own)
 	for _, path := range []string{
 		"/me", "/me/auctions", components.BidsPath(lot.ID),
@@ -263,7 +263,7 @@ func (f *fair) formsAreSound() {
 
 	visitor := f.cy.open(f.T, narrow)
 	visitor.goes(f.here.url + "/signup")
-	visitor.leads(".door .button", http.StatusUnprocessableEntity)
+	visitor.leads(".account-form .button", http.StatusUnprocessableEntity)
 	visitor.sound("a refused sign-up")
 	visitor.close()
 }

@@ -26,16 +26,16 @@ func (f *fair) withoutScript() {
 	b.fill("#search-words", "without script")
 	b.leads(".search .button", http.StatusOK)
 	b.leads(".lot__title a", http.StatusOK)
-	b.reads(".sale__desk noscript .notice", "Reload the page to see the latest.")
+	b.reads(".sale__bidding noscript .notice", "Reload the page to see the latest.")
 	if b.has("[data-live-state]") {
 		f.Error("a page without script says twice that it is not live")
 	}
-	b.leads(".desk__aside .button", http.StatusOK)
-	b.leads(".door__other a", http.StatusOK)
+	b.leads(".bid-panel__aside .button", http.StatusOK)
+	b.leads(".account-form__other a", http.StatusOK)
 	b.fill("#field-name", "Dee")
 	b.fill("#field-email", "dee@house.example")
 	b.fill("#field-password", password)
-	b.leads(".door .button", http.StatusOK)
+	b.leads(".account-form .button", http.StatusOK)
 	b.reads(".main > .notice", "Welcome to the house, Dee.")
 	b.reads("h1", "Lot without script")
 
@@ -45,10 +45,10 @@ func (f *fair) withoutScript() {
 	b.goes(f.here.url + "/signin")
 	b.fill("#field-email", "dee@house.example")
 	b.fill("#field-password", "not the password")
-	b.leads(".door .button", http.StatusUnauthorized)
+	b.leads(".account-form .button", http.StatusUnauthorized)
 	b.reads(".problems", "The e-mail or password is wrong.")
 	b.fill("#field-password", password)
-	b.leads(".door .button", http.StatusOK)
+	b.leads(".account-form .button", http.StatusOK)
 	f.sellsWithoutScript(b)
 }
 
@@ -66,7 +66,7 @@ func (f *fair) bidsWithoutScript(b *tab, lot auctionReply) {
 	f.outbids(lot, f.ben, 1200)
 	b.fill(field, "1030")
 	b.leads(button, http.StatusConflict)
-	b.reads(".desk .notice--bad", "$1,030.00 is too low. Bid at least $1,210.00.")
+	b.reads(".bid-panel .notice--bad", "$1,030.00 is too low. Bid at least $1,210.00.")
 	b.reads(".standing", "You have been outbid.")
 	if typed := b.value(field); typed != "1030" {
 		f.Errorf("what was typed is now %q", typed)
@@ -125,7 +125,7 @@ func (f *fair) sellsWithoutScript(b *tab) {
 	b.reads(".review", end.Format("Monday, 2 January 2006, 15:04")+":00 in Asia/Tokyo (UTC+09:00)")
 	b.leads(".review__steps .button", http.StatusOK)
 	b.reads(".main > .notice", "is published.")
-	b.reads(".desk", "This is your own lot")
+	b.reads(".bid-panel", "This is your own lot")
 	b.click(".withdraw summary")
 	b.shows(".withdraw .button--grave")
 	b.leads(".withdraw .button--grave", http.StatusOK)

@@ -58,7 +58,7 @@ func (f *fair) aLotIsNeverLost() {
 		b.reads(".notice", "your lot comes back as you entered it")
 		b.fill("#field-email", seller.email)
 		b.fill("#field-password", password)
-		b.leads(".door button", http.StatusOK)
+		b.leads(".account-form button", http.StatusOK)
 		b.reads("h1", "Put a lot up for sale")
 		f.isEntered(b, "after signing in", end, "1500.00")
 

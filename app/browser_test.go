@@ -201,12 +201,12 @@ func (f *fair) profile(p *person) {
 	f.Cleanup(leave)
 	begin(f.T, profile)
 	p.profile = profile
-	door := p.visit(f.T, f.here, "/signin")
-	door.fill("#field-email", p.email)
-	door.fill("#field-password", password)
-	door.leads(".door button", http.StatusOK)
-	door.reads("h1", "Open for bidding")
-	door.close()
+	signIn := p.visit(f.T, f.here, "/signin")
+	signIn.fill("#field-email", p.email)
+	signIn.fill("#field-password", password)
+	signIn.leads(".account-form button", http.StatusOK)
+	signIn.reads("h1", "Open for bidding")
+	signIn.close()
 }
 
 // admit makes a buyer, with an account and a browser.

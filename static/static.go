@@ -32,7 +32,7 @@ var sources embed.FS
 // not come from here but from the @layer line that opens layers.css.
 var sheets = []string{
 	"layers", "typefaces", "tokens", "base", "frame", "live_state", "button", "field", "notice", "price",
-	"standing", "lot", "panel", "lot_bar", "desk", "history", "facts", "sale", "list", "create", "account",
+	"standing", "lot", "panel", "lot_bar", "bid_panel", "history", "facts", "sale", "list", "create", "account",
 	"help", "error", "utilities", "print",
 }
 

@@ -203,7 +203,7 @@ func TestANodeThatLeavesIsNotReady(t *testing.T) {
 	if ready := h.get("/readyz"); ready.Code != 200 || ready.json(t)["status"] != "ready" {
 		t.Errorf("%d %s", ready.Code, ready.Body)
 	}
-	h.door.Leave()
+	h.handler.Leave()
 	if ready := h.get("/readyz"); ready.Code != 503 || ready.json(t)["status"] != "leaving" {
 		t.Errorf("%d %s", ready.Code, ready.Body)
 	}

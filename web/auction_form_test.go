@@ -63,12 +63,12 @@ func TestALotComesBackAfterSigningIn(t *testing.T) {
 		form := lotForm(map[string]string{
 			"step": step, "description": "Alt.\n\n\"Schön\" & <b>groß</b>.", "startPrice": "1.234,50",
 		})
-		door := b.submit("/auctions", form)
-		door.page(t, 401).has(t, "your lot comes back", `name="password"`)
-		fields := door.hidden()
+		signIn := b.submit("/auctions", form)
+		signIn.page(t, 401).has(t, "your lot comes back", `name="password"`)
+		fields := signIn.hidden()
 		fields["email"], fields["password"] = "ana@example.com", "not the password"
-		door = b.submit("/signin", fields).page(t, 401) // a slip loses nothing either
-		fields = door.hidden()
+		signIn = b.submit("/signin", fields).page(t, 401) // a slip loses nothing either
+		fields = signIn.hidden()
 		fields["email"], fields["password"] = "ana@example.com", "a good long password"
 		back := b.follow(b.submit("/signin", fields)).page(t, 200)
 		back.has(t, `value="Uhr"`, "Alt.\n\n&#34;Schön&#34; &amp; &lt;b&gt;groß&lt;/b&gt;.", `value="1.234,50"`,
@@ -102,9 +102,9 @@ func TestALotComesBackFromAnotherAccount(t *testing.T) {
 			map[string]string{"step": "publish", "viewer": strconv.FormatInt(me+1, 10)},
 		),
 	} {
-		door := b.submit("/auctions", form)
-		door.page(t, 403).has(t, name, "your lot comes back")
-		fields := door.hidden()
+		signIn := b.submit("/auctions", form)
+		signIn.page(t, 403).has(t, name, "your lot comes back")
+		fields := signIn.hidden()
 		fields["email"], fields["password"] = "ana@example.com", "a good long password"
 		ana := h.browser()
 		ana.follow(ana.submit("/signin", fields)).page(t, 200).has(t, `value="Uhr"`, "Schön.")
@@ -337,8 +337,8 @@ func TestAnAmountComesBackAfterSigningIn(t *testing.T) {
 	h.signedUp("ana@example.com")
 	id := h.lot()
 	visitor := h.browser()
-	door := visitor.get(auctionPath(id)+"?amount=2345,50").page(t, 200)
-	door.has(t, "/signin?next="+strings.ReplaceAll(auctionPath(id), "/", "%2F")+"%3Famount%3D2345%252C50")
+	signIn := visitor.get(auctionPath(id)+"?amount=2345,50").page(t, 200)
+	signIn.has(t, "/signin?next="+strings.ReplaceAll(auctionPath(id), "/", "%2F")+"%3Famount%3D2345%252C50")
 	back := visitor.submit("/signin", map[string]string{
 		"email": "ana@example.com", "password": "a good long password", "next": auctionPath(id) + "?amount=2345%2C50",
 	})

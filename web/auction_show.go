@@ -99,8 +99,7 @@ func (s *Server) auctionView(c echo.Context, a catalog.Auction, bidsShown int) (
 		return view, err
 	}
 	view.ServerTime = a.Now
-	view.Title, view.Description, view.Seller = a.Title, a.Description, sellerView(a.SellerID, a.Seller)
-	view.PageView.Title = pages.LotHeading(a.ID, a.Title)
+	view.LotTitle, view.Description, view.Seller = a.Title, a.Description, sellerView(a.SellerID, a.Seller)
 	view.Summary = pages.LotSummary(a.ID, a.Description)
 	view.Lot = lotView(a, view.Locale)
 	view.History = history(view.Lot, bids)

@@ -80,7 +80,7 @@ func (s *Server) bidsView(c echo.Context, id int64, bids []auction.Bid) (view pa
 	if err != nil {
 		return view, err
 	}
-	view = pages.BidsView{Title: found.Title, Bids: bids}
+	view = pages.BidsView{LotTitle: found.Title, Bids: bids}
 	if view.PageView, err = s.pageView(
 		c, say(c, words.TitleBids, refusal.Figures{"lot": id}), c.Request().URL.RequestURI(),
 	); err != nil {

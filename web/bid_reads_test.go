@@ -57,7 +57,7 @@ func TestABidsAnswerReadsOnlyWhatItShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(traced.Close)
-	h.door.Catalog = catalog.New(traced)
+	h.handler.Catalog = catalog.New(traced)
 	id := h.lot()
 	b, _ := h.signedUp("ana@example.com")
 	bid := func(amount string) answer {

@@ -113,10 +113,10 @@ func TestStreamsAreNotCompressed(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	lot := strconv.FormatInt(h.lot(), 10)
-	door := httptest.NewServer(h.door)
-	defer door.Close()
+	server := httptest.NewServer(h.handler)
+	defer server.Close()
 	for _, path := range []string{"/auctions/" + lot + "/events", "/events?auctions=" + lot} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, door.URL+path, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func openWire(t *testing.T, changes ...any) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := h.door.HTTP()
+	server := h.handler.HTTP()
 	served, ended := make(chan error, 1), make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { served <- server.Serve(listener) }()
@@ -80,7 +80,7 @@ func ends(conn net.Conn, most time.Duration) (string, error) {
 func TestABodyThatNeverComesEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	h := openWire(t)
-	h.door.Hurry(200 * time.Millisecond)
+	h.handler.Hurry(200 * time.Millisecond)
 	id := h.lot()
 	length, chunks, expect := "Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: "+
 		"1000\r\nExpect: 100-continue\r\n"
@@ -127,7 +127,7 @@ func TestABodyThatNeverComesEndsItsConnection(t *testing.T) {
 func TestABodyThatIsNotReadKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	h := openWire(t)
-	h.door.Hurry(200 * time.Millisecond)
+	h.handler.Hurry(200 * time.Millisecond)
 	conn := h.dial(
 		"POST /auctions HTTP/1.1\r\nHost: house.test\r\nContent-Length: 4\r\n\r\nabcdGET /healthz " +
 			"HTTP/1.1\r\nHost: house.test\r\n\r\n",
@@ -160,7 +160,7 @@ func TestTheBodysDeadlineEndsWithTheBody(t *testing.T) {
 	if _, err := holder.Exec(t.Context(), "SELECT FROM auctions WHERE id = $1 FOR UPDATE", id); err != nil {
 		t.Fatal(err)
 	}
-	h.door.Hurry(within)
+	h.handler.Hurry(within)
 	conn := h.dial("POST " + auctionPath(id) + "/cancel HTTP/1.1\r\nHost: house.test\r\nContent-Length: " +
 		"2\r\nAuthorization: Bearer " +
 		h.admin.token + "\r\n\r\n{}")
@@ -182,7 +182,7 @@ func TestTheBodysDeadlineEndsWithTheBody(t *testing.T) {
 func TestAWebSocketEndsWhateverItsClientSends(t *testing.T) {
 	t.Parallel()
 	h := openWire(t)
-	h.door.Hurry(100 * time.Millisecond)
+	h.handler.Hurry(100 * time.Millisecond)
 	id := h.lot()
 	upgrade := fmt.Sprintf("GET /ws/auctions/%d HTTP/1.1\r\nHost: house.test\r\nConnection: Upgrade\r\nUpgrade: "+
 		"websocket\r\n"+

@@ -12,8 +12,12 @@ import (
 // contentPolicy lets a page load and do only what the house itself serves: no script or style in
 // the markup, no frames, no forms elsewhere.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
-	"connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// galleryPolicy is contentPolicy for pages that are only looked at: no script moves them, and no form
+// on them bids or signs anybody out.
+const galleryPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; " +
+	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // strictTransport keeps browsers on https for a year once they have seen it.
 const strictTransport = "max-age=31536000"

@@ -31,16 +31,16 @@ import (
 	"martelo/web"
 )
 
-// house is a whole auction house behind its door, on stores of its own.
+// house is a whole auction house on stores of its own.
 type house struct {
 	testing.TB
-	pool   *pgxpool.Pool
-	store  *redis.Client
-	limits *limits.Limits
-	people *account.People
-	door   *web.Server
-	hub    *live.Hub
-	log    *bytes.Buffer
+	pool    *pgxpool.Pool
+	store   *redis.Client
+	limits  *limits.Limits
+	people  *account.People
+	handler *web.Server
+	hub     *live.Hub
+	log     *bytes.Buffer
 
 	seller, buyer, other, admin, service who
 }
@@ -93,7 +93,7 @@ func openOn(t testing.TB, databaseURL string, store *redis.Client, changes ...an
 			t.Fatalf("a house cannot be changed by a %T", change)
 		}
 	}
-	h.door = web.New(deps)
+	h.handler = web.New(deps)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -261,7 +261,7 @@ func (h *house) send(method, target string, body io.Reader, asks ...ask) answer 
 		ask(request)
 	}
 	recorder := httptest.NewRecorder()
-	h.door.ServeHTTP(recorder, request)
+	h.handler.ServeHTTP(recorder, request)
 	return answer{recorder}
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serve opens the house's door on a port, with its live side running.
+// serve opens the house on a port, with its live side running.
 func (h *house) serve() string {
 	h.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { h.hub.Run(ctx); close(done) }()
-	server := httptest.NewServer(h.door)
+	server := httptest.NewServer(h.handler)
 	h.Cleanup(func() { cancel(); <-done; server.Close() })
 	return server.URL
 }
@@ -70,7 +70,7 @@ func (h *house) watch(t *testing.T, address string) (*bufio.Scanner, *http.Respo
 	return lines, response
 }
 
-func TestStreamsThroughTheDoor(t *testing.T) {
+func TestStreamsOverHTTP(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	address := h.serve()

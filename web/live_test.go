@@ -42,7 +42,7 @@ func openLive(t *testing.T, begin func(*httptest.Server)) *liveHouse {
 		h.hub.Run(ctx)
 		close(ended)
 	}()
-	h.server = httptest.NewUnstartedServer(h.door)
+	h.server = httptest.NewUnstartedServer(h.handler)
 	begin(h.server)
 	t.Cleanup(func() {
 		cancel()

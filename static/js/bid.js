@@ -201,8 +201,8 @@ function showTrouble(place) {
 
 // The field follows the least bid until somebody types in it, and is empty for who leads. It is written only while
 // nobody is in it and nothing is being pressed; a hint says when what stands there has become too low.
-function updateAmount(desk, state) {
-  const form = desk.querySelector('[data-bid-form]');
+function updateAmount(panel, state) {
+  const form = panel.querySelector('[data-bid-form]');
   if (!form) return;
   const field = fieldOf(form);
   const next = state.dataset.leader === viewer ? '' : state.dataset.minimumEdit;
@@ -217,14 +217,14 @@ function updateAmount(desk, state) {
     field.value = next;
     sizeAmount(field);
     changed(field);
-    showHint(field, lotState(desk.dataset.desk));
+    showHint(field, lotState(panel.dataset.bidPanel));
   });
 }
 
 document.addEventListener('focusout', event => {
-  const desk = event.target.dataset?.prefilled !== undefined && event.target.closest('[data-desk]');
+  const panel = event.target.dataset?.prefilled !== undefined && event.target.closest('[data-bid-panel]');
   // The focus is still on its way; a gesture that takes it away has begun before.
-  if (desk) setTimeout(() => { const state = lotState(desk.dataset.desk); if (state) updateAmount(desk, state); });
+  if (panel) setTimeout(() => { const state = lotState(panel.dataset.bidPanel); if (state) updateAmount(panel, state); });
 });
 
 // A long amount is set smaller, so that all of it is to be seen.
@@ -259,7 +259,7 @@ document.addEventListener('input', event => {
   if (event.target.dataset.prefilled === undefined) return;
   event.target.removeAttribute('aria-invalid');
   sizeAmount(event.target);
-  showHint(event.target, lotState(event.target.closest('[data-desk]').dataset.desk));
+  showHint(event.target, lotState(event.target.closest('[data-bid-panel]').dataset.bidPanel));
 });
 
 // Going into the field selects all of it, once: what is typed is the amount, and not a digit more in the one that stood

@@ -15,7 +15,7 @@ function showConnection(state) {
       line.dataset.liveState = state;
       line.textContent = line.getAttribute(`data-word-${state}`) || '';
     }
-    if (state === 'live') all('[data-desk]').forEach(clearTrouble);
+    if (state === 'live') all('[data-bid-panel]').forEach(clearTrouble);
   }, state === 'reconnecting' ? graceMs : 0);
 }
 

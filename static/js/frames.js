@@ -46,7 +46,7 @@ function lotChanged(state, before) {
   if (now.price !== before.price) mark(state.querySelector('[data-price-text]'));
   updateStanding(state);
   updateParts(state);
-  if (now.version !== before.version) clearTrouble(document.getElementById(`bid-desk-${now.lot}`));
+  if (now.version !== before.version) clearTrouble(document.getElementById(`bid-panel-${now.lot}`));
   if (!isPanel(state)) {
     if (now.status !== before.status) showNews('changed');
     return;

@@ -69,7 +69,7 @@ function updateParts(state) {
     if (part.hidden && !hide) all('button, [data-prefilled]', part).forEach(changed);
     part.hidden = hide;
   }
-  const desk = document.getElementById(`bid-desk-${state.dataset.lot}`);
-  if (desk) updateAmount(desk, state);
+  const panel = document.getElementById(`bid-panel-${state.dataset.lot}`);
+  if (panel) updateAmount(panel, state);
   dropChoices(state);
 }

@@ -30,7 +30,7 @@ func render(t *testing.T, component templ.Component) string {
 
 func TestFragmentsMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
-	for name, fragment := range gallery.Fragments() {
+	for name, fragment := range gallery.Fragments(42) {
 		got := strings.ReplaceAll(render(t, fragment), "><", ">\n<") + "\n"
 		file := filepath.Join("testdata", name+".html")
 		if *update {
@@ -55,7 +55,7 @@ func TestFragmentsMatchTheirGoldenFiles(t *testing.T) {
 // say "you".
 func TestLiveFramesHoldNothingPersonal(t *testing.T) {
 	t.Parallel()
-	for name, fragment := range gallery.Fragments() {
+	for name, fragment := range gallery.Fragments(42) {
 		if !strings.HasPrefix(name, "live_") {
 			continue
 		}
@@ -77,7 +77,7 @@ func TestLiveFramesAreVersionedOutOfBandSwaps(t *testing.T) {
 		"live_panel": {"price-panel-42", "lot-bar-42", "quick-steps-42", "bid-history-42"},
 		"live_card":  {"lot-price-42"},
 	}
-	for name, fragment := range gallery.Fragments() {
+	for name, fragment := range gallery.Fragments(42) {
 		for prefix, places := range want {
 			if !strings.HasPrefix(name, prefix) {
 				continue
@@ -101,7 +101,7 @@ func TestLiveFramesAreVersionedOutOfBandSwaps(t *testing.T) {
 
 func TestBidFormEscapesWhatWasTyped(t *testing.T) {
 	t.Parallel()
-	html := render(t, gallery.Fragments()["bid_form_refused"])
+	html := render(t, gallery.Fragments(42)["bid_form_refused"])
 	if strings.Contains(html, "<script") || strings.Count(html, "&lt;script&gt;alert(1)&lt;/script&gt;") != 2 {
 		t.Errorf("typed text is not escaped twice over:\n%s", html)
 	}
@@ -110,7 +110,7 @@ func TestBidFormEscapesWhatWasTyped(t *testing.T) {
 // Exact decimal strings, whatever the locale writes: scripts copy them, and forms post them.
 func TestAmountsForMachinesAreExact(t *testing.T) {
 	t.Parallel()
-	html := render(t, gallery.Fragments()["live_panel_open"])
+	html := render(t, gallery.Fragments(42)["live_panel_open"])
 	for _, want := range []string{
 		`data-price="110.500"`, `data-minimum="113.000"`, `value="115.500"`, `value="125.500"`,
 	} {

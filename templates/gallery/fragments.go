@@ -57,7 +57,7 @@ func lotHistory(view fragments.LotView) fragments.BidHistoryView {
 	h := fragments.BidHistoryView{Lot: view}
 	for seq := view.BidCount; seq > 0; seq-- {
 		h.Bids = append(h.Bids, auction.Bid{
-			AuctionID: 42, Seq: seq, BidderID: 6 + seq, Paddle: int(seq), Key: key,
+			AuctionID: view.ID, Seq: seq, BidderID: 6 + seq, Paddle: int(seq), Key: key,
 			Amount:     money.FromMinor(100_000+3_500*seq, Kwd),
 			AcceptedAt: sampleNow.Add(time.Duration(seq-4) * time.Minute),
 		})
@@ -69,18 +69,27 @@ func livePanel(view fragments.LotView) templ.Component {
 	return fragments.LivePanel(fragments.LivePanelView{Lot: view, History: lotHistory(view)})
 }
 
-// Fragments are every fragment in its representative states, by name.
-func Fragments() map[string]templ.Component {
-	open, extended := SampleLot(nil), SampleLot(
-		func(s *auction.State) { s.OriginalEndAt = sampleNow.Add(-30 * time.Second) },
-	)
-	scheduled := SampleLot(
+// Fragments are every fragment in its representative states, by name, all of one lot. Elements are
+// named after their lot, so that fragments of different lots can stand on one page.
+func Fragments(lotID int64) map[string]templ.Component {
+	lot := func(change func(*auction.State)) fragments.LotView {
+		view := SampleLot(change)
+		view.ID = lotID
+		return view
+	}
+	open := lot(nil)
+	extended := lot(func(s *auction.State) { s.OriginalEndAt = sampleNow.Add(-30 * time.Second) })
+	scheduled := lot(
 		func(s *auction.State) { unbid(s); s.Status, s.StartAt = auction.Scheduled, sampleNow.Add(time.Minute) },
 	)
-	sold := SampleLot(Close)
-	unsold := SampleLot(func(s *auction.State) { unbid(s); Close(s) })
-	cancelled := SampleLot(func(s *auction.State) { Close(s); s.Status = auction.Cancelled })
-	due := SampleLot(func(s *auction.State) { s.EndAt = sampleNow })
+	sold := lot(Close)
+	unsold := lot(func(s *auction.State) { unbid(s); Close(s) })
+	cancelled := lot(func(s *auction.State) { Close(s); s.Status = auction.Cancelled })
+	due := lot(func(s *auction.State) { s.EndAt = sampleNow })
+	asked := &auction.UnconfirmedError{
+		Questions: auction.Questions{FarAbove: true}, Amount: open.MinimumBid().Times(9),
+		CurrentPrice: open.CurrentPrice, MinimumBid: open.MinimumBid(),
+	}
 	return map[string]templ.Component{
 		"live_panel_open": livePanel(open), "live_panel_extended": livePanel(extended),
 		"live_panel_scheduled": livePanel(scheduled),
@@ -103,10 +112,31 @@ func Fragments() map[string]templ.Component {
 				LinkURL: "/signin?next=%2Fauctions%2F42", LinkText: german.Say(words.LinkSignIn, nil),
 			},
 		}),
+		"bid_form_accepted": fragments.BidForm(fragments.BidFormView{
+			Lot: open, Bidding: fragments.BiddingAllowed, Key: Key, ViewerID: 9, BidHere: true, Accepted: true,
+			Message: fragments.AcceptedMessage(open, auction.Bid{BidderID: 9, Amount: open.CurrentPrice}, false),
+		}),
+		"bid_form_asked": fragments.BidForm(fragments.BidFormView{
+			Lot: open, Bidding: fragments.BiddingAllowed, Key: Key, Amount: "1017,000",
+			Message: fragments.UnconfirmedMessage(open, asked),
+			Choices: []fragments.Choice{{
+				Name: fragments.FieldConfirm, Value: asked.Amount.String() + " far",
+				Label: german.Say(words.ChoiceConfirm, refusal.Figures{"amount": asked.Amount}),
+			}},
+		}),
+		"bid_form_own": fragments.BidForm(fragments.BidFormView{Lot: open, Bidding: fragments.BiddingOwn}),
+		"bid_form_scheduled": fragments.BidForm(fragments.BidFormView{
+			Lot: scheduled, Bidding: fragments.BiddingAllowed, Key: Key,
+		}),
 		"bid_form_too_late": fragments.BidForm(fragments.BidFormView{
 			Lot: sold, Bidding: fragments.BiddingAllowed,
 			Message: fragments.RefusedMessage(
 				german.Problem("closed", refusal.Figures{"endTime": sold.EndAt, "serverTime": sampleNow}).Bid),
 		}),
+		"standing_leading":   fragments.Standing(open, 9, true),
+		"standing_outbid":    fragments.Standing(open, 8, true),
+		"standing_won":       fragments.Standing(sold, 9, true),
+		"standing_lost":      fragments.Standing(sold, 8, true),
+		"standing_cancelled": fragments.Standing(cancelled, 9, true),
 	}
 }

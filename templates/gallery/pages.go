@@ -133,7 +133,7 @@ func SampleAuction(s auction.State, viewer *layouts.Viewer, bidding fragments.Bi
 		page.LiveURL = "/live/auctions/" + components.Number(s.ID)
 	}
 	return pages.AuctionView{
-		PageView: page, Lot: sampleLot(s), Title: title, Description: sampleDescription, Seller: sampleSellerView,
+		PageView: page, Lot: sampleLot(s), LotTitle: title, Description: sampleDescription, Seller: sampleSellerView,
 		History: sampleHistory(s),
 		BidForm: fragments.BidFormView{Lot: sampleLot(s), Bidding: bidding, Key: Key, SignInURL: page.SignInURL()},
 	}
@@ -318,7 +318,7 @@ func sampleBids() pages.BidsView {
 	s := SampleState(42)
 	v := pages.BidsView{
 		PageView: samplePage("The bids on lot 42", components.BidsPath(42), sampleViewer(sampleBidder, "")),
-		Lot:      sampleLot(s), Title: HostileText, NextURL: components.BidsPath(42) + "?after=3",
+		Lot:      sampleLot(s), LotTitle: HostileText, NextURL: components.BidsPath(42) + "?after=3",
 	}
 	newest := sampleHistory(s).Bids
 	for i := range newest {
@@ -330,6 +330,17 @@ func sampleBids() pages.BidsView {
 func sampleError(status int) pages.ErrorView {
 	return pages.ErrorView{
 		PageView: samplePage("Something is amiss", "/auctions/42", nil), Status: status, RequestID: "01JD9M2T7C",
+	}
+}
+
+func sampleAnswer() pages.AnswerView {
+	english := words.In("en-US")
+	amount := money.FromMinor(110_000, usd)
+	return pages.AnswerView{
+		PageView: samplePage(
+			english.Say(words.BidAcceptedTitle, nil), components.AuctionPath(42), sampleViewer(sampleBidder, ""),
+		),
+		Text: english.Say(words.BidAcceptedBlind, refusal.Figures{"amount": amount}),
 	}
 }
 
@@ -349,8 +360,8 @@ func Pages() map[string]templ.Component {
 	outbid.BidForm.Message = fragments.RefusedMessage(words.In("en-US").Problem("too_low", tooLow).Bid)
 
 	visitor := SampleAuction(withoutBids(SampleState(42)), nil, fragments.BiddingSignIn)
-	visitor.Title, visitor.Description, visitor.Seller.Name = HostileText, HostileText, HostileText
-	visitor.PageView.Title = pages.LotHeading(42, HostileText)
+	visitor.LotTitle, visitor.Description, visitor.Seller.Name = HostileText, HostileText, HostileText
+	visitor.Title = pages.LotHeading(42, HostileText)
 
 	own := SampleAuction(withoutBids(SampleState(42)), seller, fragments.BiddingOwn)
 	own.MayCancel, own.CancelProblem = true, "Somebody has bid meanwhile, so the lot can no longer be withdrawn."
@@ -380,6 +391,9 @@ func Pages() map[string]templ.Component {
 		"account": pages.Account(sampleAccount()), "account_new_token": pages.Account(sampleNewToken()),
 		"sign_in": pages.SignIn(sampleSignIn()), "sign_in_wrong": pages.SignIn(sampleSignInWrong()),
 		"sign_up":   pages.SignUp(sampleSignUp()),
+		"answer":    pages.Answer(sampleAnswer()),
+		"help":      pages.Help(samplePage("How bidding works", components.PathHelp, nil)),
+		"error_401": pages.Error(sampleError(401)), "error_429": pages.Error(sampleError(429)),
 		"error_404": pages.Error(sampleError(404)), "error_503": pages.Error(sampleError(503)),
 	}
 }

@@ -1,4 +1,4 @@
-// Package layouts holds the frame around every page: head, header, footer, and the one stream
+// Package layouts holds what stands around every page: head, header, footer, and the one stream
 // connection of the page.
 package layouts
 
@@ -36,9 +36,9 @@ type HouseLinks struct {
 	Terms, Privacy, Imprint string
 }
 
-// PageView is what the frame of every page needs. Every page's view embeds one.
+// PageView is what the layout of every page needs. Every page's view embeds one.
 type PageView struct {
-	// Title is the page's own title; the frame adds the name of the house.
+	// Title is the page's own title; the layout adds the name of the house.
 	Title string
 	// Summary is what link previews and search engines show of the page; "" for pages that nobody
 	// shares.
@@ -71,7 +71,7 @@ func (v PageView) ViewerID() int64 {
 // SignInURL leads to the sign-in page and back to this one.
 func (v PageView) SignInURL() string { return components.ReturnURL(components.PathSignIn, v.back()) }
 
-// back is where signing in or up leads from here: not to the doors themselves.
+// back is where signing in or up leads from here: not to those two pages themselves.
 func (v PageView) back() string {
 	if v.at(components.PathSignIn) || v.at(components.PathSignUp) {
 		return ""

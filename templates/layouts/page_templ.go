@@ -15,7 +15,7 @@ import (
 	"martelo/templates/words"
 )
 
-// Page is the frame; the page itself is given as children and opens with its h1.
+// Page is the layout; the page itself is given as children and opens with its h1.
 func Page(v PageView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,7 @@ import (
 type AuctionView struct {
 	layouts.PageView
 	Lot         fragments.LotView
-	Title       string
+	LotTitle    string
 	Description string // plain text; blank lines separate paragraphs
 	Seller      SellerView
 	// History is the latest bids; its Lot is filled in from Lot when left empty.
@@ -28,7 +28,7 @@ type AuctionView struct {
 	CancelProblem string
 }
 
-// LotHeading is the title of an auction's page: PageView.Title for the frame.
+// LotHeading is the title of an auction's page: the Title of its PageView.
 func LotHeading(id int64, title string) string { return title + " · Lot " + components.Number(id) }
 
 // summaryMax is how many characters of a lot's description a preview of its page has: what the

@@ -12,8 +12,8 @@ import (
 // BidsView is the log of an auction's bids, page by page. It does not move by itself.
 type BidsView struct {
 	layouts.PageView
-	Lot   fragments.LotView
-	Title string
+	Lot      fragments.LotView
+	LotTitle string
 	// Bids are a stretch of the log in the order they were accepted.
 	Bids []auction.Bid
 	// NextURL leads to the later bids, "" at the end of the log; FirstURL to its beginning, ""

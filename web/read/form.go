@@ -36,7 +36,7 @@ func parseForm(body string) (url.Values, error) {
 	return values, nil
 }
 
-// PathAfter is where a form leads afterwards: a path of this house, or its front door for anything
+// PathAfter is where a form leads afterwards: a path of this house, or its front page for anything
 // that could lead elsewhere.
 func PathAfter(next string) string {
 	parsed, err := url.Parse(next)
