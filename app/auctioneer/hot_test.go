@@ -169,7 +169,7 @@ func TestRedisIsKilledUnderHotLoad(t *testing.T) {
 // known and its numbers go on.
 func TestRedisComesBackEmpty(t *testing.T) {
 	t.Parallel()
-	h := newHouseIn(t, auction.Hot, 2)
+	h := newHouseOn(t, dbtest.StartRedis(t).URL(), 2) // of its own: a shared one must not lose others' auctions
 	desk := h.desk()
 	id := h.open(hour, auction.SoftClose{})
 	first := request(id, h.bidders[0], 101000)

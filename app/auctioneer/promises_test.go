@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"martelo/app/auction"
+	"martelo/db/dbtest"
 )
 
 const hour = time.Hour
@@ -189,7 +190,10 @@ func TestAKeyIsForOneBidderAndAmount(t *testing.T) {
 // Forty bidders hammer on two nodes across the end, with lock holders rolling back between them.
 // Nothing is accepted at or after the end, and nothing that was sent after somebody had been told
 // that the auction is closed.
-func TestHammeringAcrossTheEnd(t *testing.T) { inBothLanes(t, hammeringAcrossTheEnd) }
+func TestHammeringAcrossTheEnd(t *testing.T) {
+	dbtest.Long(t)
+	inBothLanes(t, hammeringAcrossTheEnd)
+}
 
 func hammeringAcrossTheEnd(t *testing.T, lane auction.Lane) {
 	h := newHouseIn(t, lane, 40)
